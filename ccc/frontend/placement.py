@@ -141,7 +141,7 @@ class Placement:
             found = f'before "{what}"' if what else "at the end"
             other = self._directive_of(placed)
             return (
-                f'"ccc {name}" stands {found}, but speaks of {placed.known.place}; '
+                f'"ccc {name}" stands {found}; '
                 + (f'write "ccc {other}", or ' if other else "")
                 + f"put it on the line before {placed.known.place}"
             )

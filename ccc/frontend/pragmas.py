@@ -229,9 +229,10 @@ def _check_clause(word: Token, directive: str, allowed: tuple[str, ...]) -> None
     if word not in CLAUSES:
         hint = nearest(word, [*allowed, *variants]) or choices(word, allowed)
         raise PragmaError(f'unknown clause "{short(word)}"{hint}', _offset(word))
-    homes = " and ".join(f'"ccc {name}"' for name, d in DIRECTIVES.items() if word in d.clauses)
+    *homes, last = [f'"ccc {name}"' for name, d in DIRECTIVES.items() if word in d.clauses]
+    listed = f"{', '.join(homes)} and {last}" if homes else last
     raise PragmaError(
-        f'clause "{word}" does not belong to "ccc {directive}", but to {homes}; remove it',
+        f'clause "{word}" does not belong to "ccc {directive}", but to {listed}; remove it',
         _offset(word),
     )
 

@@ -74,7 +74,7 @@ def test_functions_of_other_files(declaration: str, pointer: str) -> None:
 def test_what_is_no_function_of_another_file(declaration: str) -> None:
     where = "    __device__" if declaration.startswith("struct") else declaration.splitlines()[-1]
     text = declaration.replace(where, f"#pragma ccc callable\n{where}")
-    with pytest.raises(SourceError, match=r"no declaration of one function|but speaks of"):
+    with pytest.raises(SourceError, match=r"no declaration of one function|; put it on the line"):
         mark(f"{text}\n{KERNEL}", "k.cu")
 
 

@@ -104,7 +104,11 @@ def test_a_reduction_of_what_is_not_there() -> None:
         ("for reduction(+: a) reduction(+: a)", '4:46: error: reduction names "a" twice'),
         ("if prob(.5) prob(.5)", '4:25: error: clause "prob" is given twice'),
         ("if reduction(+: s)", 'clause "reduction" does not belong to "ccc if"'),
-        ("for prob(.5)", 'does not belong to "ccc for", but to "ccc if" and "ccc for variable"'),
+        (
+            "for prob(.5)",
+            'does not belong to "ccc for", but to "ccc if", "ccc for variable", "ccc while", '
+            '"ccc switch" and "ccc recursion"; remove it',
+        ),
         ("if prob(1.5)", "4:21: error: 1.5 is no probability; write a number between 0 and 1"),
         ("if prob(-0.1)", "-0.1 is no probability"),
         ("if prob(1/8)", "write 1.0/8"),
@@ -119,7 +123,10 @@ def test_a_reduction_of_what_is_not_there() -> None:
         ("for reduction(*: a)", 'unknown reduction "*"; the operations are + min max & | ^'),
         ("for reduction(+: a*2)", "a reduction names variables"),
         ("for noalias(a)", "noalias names pointers"),
-        ("callable", "but speaks of the declaration of a __device__ function of another file"),
+        (
+            "callable",
+            "put it on the line before the declaration of a __device__ function of another",
+        ),
         ("for noalias(a, b + 1)", "noalias names pointers"),
         ("if noalias(a, b)", 'clause "noalias" does not belong to "ccc if"'),
         ("", "the directive is missing"),
@@ -146,18 +153,18 @@ def test_the_caret_is_under_the_word() -> None:
         ("#pragma ccc if\nif constexpr (A) b();", '"if constexpr" is no branch at run time'),
         (
             "#pragma ccc while\nif (a) b();",
-            'speaks of a loop; write "ccc if", or put it on the line before a loop',
+            '; write "ccc if", or put it on the line before a loop',
         ),
         ("#pragma ccc if\nwhile (a) b();", 'write "ccc while", or put it on the line before an if'),
         ("#pragma ccc if\nswitch (a) { case 1: b(); }", 'write "ccc switch", or put it'),
-        ("#pragma ccc if\nx[i]++;", "speaks of an if statement; put it on the line before an if"),
+        ("#pragma ccc if\nx[i]++;", "; put it on the line before an if"),
         (
             "#pragma ccc if\nthe_first_element[index_of_it] = 7; // and no more",
-            'stands before "the_first_element[index_of_it] = 7;", but',
+            'stands before "the_first_element[index_of_it] = 7;"; put',
         ),
         (
             "#pragma ccc if\nthe_first_element[index_of_it] = another_element;",
-            'stands before "the_first_element[index_of_it] =...", but',
+            'stands before "the_first_element[index_of_it] =..."; put',
         ),
         ("if (a) b();\n#pragma ccc if\nelse c();", 'stands before "else c();"'),
         ("#pragma ccc if\n#pragma ccc if\nif (a) b();", "is given twice for one statement"),
@@ -326,7 +333,7 @@ def test_what_cannot_be_asked_for(clause: str, complaint: str) -> None:
     ("text", "complaint"),
     [
         ("grid_stride\n__device__ void f() {}", "a function that is no kernel"),
-        ("grid_stride\n__global__ void f();", "speaks of a kernel with its body"),
+        ("grid_stride\n__global__ void f();", "put it on the line before a kernel with its body"),
         ("grid_stride\n#pragma ccc grid_stride\n__global__ void f() {}", "given twice"),
         ("recursion\n__global__ void f() {}", "put it on the line before a __device__ function"),
         ("grid_stride schedule(dynamc)\n__global__ void f() {}", "known are static and dynamic"),

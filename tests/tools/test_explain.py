@@ -153,7 +153,7 @@ def test_a_page_shows_every_line_and_every_note(
         assert line.strip() in text
     for note in NOTES:
         assert note.title in text
-    assert "1 applied, 1 not worth it, 1 refused, 3 warnings or errors" in text
+    assert "1 applied, 1 not worth it, 1 refused, 2 warnings, 1 error" in text
 
 
 @pytest.mark.parametrize("columns", [60, 100])
@@ -336,7 +336,7 @@ def test_notes_stand_at_their_lines(source: Path, capsys: pytest.CaptureFixture[
     assert shown[at + 2].strip() == "What to do: mark a loop between two barriers"
     at = shown.index("   22     #pragma ccc for")
     assert "no annotated path stands inside this loop" in shown[at + 1]
-    assert shown[-1] == "compiled for compute_90: 1 applied, 1 refused, 1 warning or error"
+    assert shown[-1] == "compiled for compute_90: 1 applied, 1 refused, 1 warning"
 
 
 @pytest.mark.slow
@@ -381,7 +381,7 @@ def test_what_is_no_annotation_by_a_letter_is_told(
     shown = capsys.readouterr().out
     assert '! "#pragma CCC for" is no annotation\n' in shown
     assert 'What to do: write "#pragma ccc for"' in shown
-    assert shown.endswith("5 warnings or errors\n")
+    assert shown.endswith("5 warnings\n")
 
 
 @pytest.mark.parametrize(
@@ -520,6 +520,22 @@ def test_of_several_cases_or_copies_the_first_note_says_all(
     assert heads[1] in page(notes)
     second = json.loads(log(notes, Path.cwd()))["runs"][0]["results"][1]["message"]["text"]
     assert "7 machine instructions by its code: expected 0.79" in second  # a log has no order
+
+
+def test_a_way_out_is_told_once_and_as_a_sentence() -> None:
+    span = Span("k.cu", 3, 9)
+    note = Note(span, "error", "", 'unknown directive "fi"', way_out='did you mean "if"?')
+    assert list(note.more()) == ['Did you mean "if"?']
+    why = "its turns hand on a value; if they only add it up, say so: reduction(+: s)"
+    advice = "7 steps: nothing is known; tell; reduction(+: s) would let lanes share its turns"
+    remark = Remark("missed", span, "k", "for variable", "variable", "leave", advice=advice)
+    (left,) = _of_remark(replace(remark, details={"shared_out_reason": why}))
+    assert list(left.more()) == [
+        "turns are not shared out: its turns hand on a value",
+        "What to do: tell; reduction(+: s) would let lanes share its turns",
+    ]
+    (other,) = _of_remark(replace(remark, advice="7", details={"shared_out_reason": why}))
+    assert list(other.more()) == [f"turns are not shared out: {why}"]
 
 
 def of_two_architectures(first: Remark, second: Remark) -> dict[str, Any]:

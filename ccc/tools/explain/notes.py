@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -40,6 +41,16 @@ MARKS: dict[Kind, str] = {
     "error": "x",
 }
 """How a note begins."""
+_SEVERITIES = ("warning", "error")
+_COUNTED_AS: dict[Kind, str] = {
+    "applied": "applied",
+    "left": "not worth it",
+    "refused": "refused",
+    "declined": "warning",
+    "warning": "warning",
+    "error": "error",
+}
+"""What the summary calls notes."""
 _SAID = re.compile(r"^(.+?):(\d+)(?::(\d+))?: (warning|error): (.*)")
 _LEFT = "left as it was: "
 _OTHER_ARM = "the other arm"
@@ -86,7 +97,9 @@ class Note:
     def more(self) -> Iterator[str]:
         """What stands below that."""
         yield from self.lines
-        if self.way_out:
+        if self.way_out.startswith("did you mean"):
+            yield self.way_out.capitalize()
+        elif self.way_out:
             yield f"What to do: {self.way_out}"
 
 
@@ -194,11 +207,12 @@ def coloured(lines: Sequence[str]) -> list[Text]:
 
 def summary(notes: Sequence[Note], archs: Sequence[str]) -> str:
     """How many annotations, or arms of them, came to what, and for which architectures."""
-    words = {"applied": "applied", "left": "not worth it", "refused": "refused"}
-    counts = {what: sum(note.kind == kind for note in notes) for kind, what in words.items()}
-    wrong = sum(note.kind in ("declined", "warning", "error") for note in notes)
-    told = [f"{count} {what}" for what, count in counts.items() if count]
-    told += [f"{wrong} warnings or errors" if wrong > 1 else "1 warning or error"] if wrong else []
+    counts = Counter(_COUNTED_AS[note.kind] for note in notes)
+    told = [
+        f"{counts[what]} {what}{'s' * (counts[what] > 1 and what in _SEVERITIES)}"
+        for what in dict.fromkeys(_COUNTED_AS.values())
+        if counts[what]
+    ]
     counted = ", ".join(told) or "nothing is annotated"
     return f"compiled for {', '.join(archs)}: {counted}" if any(archs) else counted
 
@@ -314,8 +328,10 @@ def _expected(remark: Remark) -> Iterator[str]:
             source += " of those that come to it"
         yield f"{lanes:.1f} of 32 lanes expected ({source}){length}"
     yield from _speed(remark)
-    if told.get("shared_out_reason"):
-        yield f"turns are not shared out: {told['shared_out_reason']}"
+    if unshared := told.get("shared_out_reason"):
+        head, _, way_out = parts_of(unshared)
+        is_told = way_out and way_out.rpartition(": ")[2] in (remark.advice or "")
+        yield f"turns are not shared out: {head if is_told else unshared}"
 
 
 def _speed(remark: Remark) -> Iterator[str]:
