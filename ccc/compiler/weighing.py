@@ -170,6 +170,7 @@ def measured(before: str, result: Transformed, options: Options) -> Remarks:
         more: dict[str, Any] = {}
         if len(found) == 2 and any(one.applied for one in remarks):
             block, dynamic = result.blocks[name], options.dynamic_shared or 0
+            more["block_threads"] = block
             for when, one, share in zip(("before", "after"), found, stacks, strict=True):
                 total = dynamic + added(share.get(name, 0), block)
                 more[f"registers_{when}"] = one.registers

@@ -174,6 +174,7 @@ def test_what_fits_on_a_multiprocessor_is_told(tmp_path: Path) -> None:
         needed = resources(ptx, "sm_90", find().program("ptxas"))["k"]
         details = done.remarks["k"][0].details
         assert details["registers_after"] == needed.registers
+        assert details["block_threads"] == block
         fraction = occupancy("sm_90", needed.registers, needed.shared, block).fraction
         assert details["occupancy_after"] == round(fraction, 4)
         before = occupancy("sm_90", details["registers_before"], 0, block).fraction

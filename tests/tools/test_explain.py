@@ -264,6 +264,20 @@ def test_what_all_cases_come_to_is_told_once() -> None:
     assert third.lines[1:] == (all_tasks.format(768),)
 
 
+@pytest.mark.parametrize(("threads", "hint"), [(1024, True), (256, False)])
+def test_fewer_warps_are_told_with_the_size_of_blocks(threads: int, hint: bool) -> None:
+    told = {"stack_bytes": 49152, "placement": "static", "block_threads": threads}
+    told |= {"occupancy_before": 1.0, "occupancy_after": 0.5}
+    (note,) = notes(choice(5, 5, "merge", **told))
+    tasks, occupancy = note.lines[-2:]
+    assert (
+        tasks
+        == f"all tasks take 49152 bytes of static shared memory a block of {threads:,} threads"
+    )
+    way_out = "; __launch_bounds__ or --ccc-max-block tells of smaller blocks" if hint else ""
+    assert occupancy == f"occupancy: 1.0 before, 0.5 after{way_out}"
+
+
 @pytest.mark.parametrize(
     ("lanes", "source", "told"),
     [

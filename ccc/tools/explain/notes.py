@@ -8,18 +8,19 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from rich.syntax import Syntax
 from rich.text import Text
 
 from ccc.compiler.advice import parts_of
+from ccc.compiler.launchable import SMALLER
 from ccc.demangle import demangle
 from ccc.errors import Span
 from ccc.likewise import copies, likewise, with_copy
 from ccc.nvcc.explain import considered
 from ccc.nvcc.run import Outcome
-from ccc.ptx.types import TYPES
+from ccc.ptx.types import MAX_BLOCK_THREADS, TYPES
 from ccc.remark import (
     PLACE,
     Remark,
@@ -305,11 +306,22 @@ def _of_all(remark: Remark) -> Iterator[str]:
     told = remark.details
     if told.get("stack_bytes"):
         place = f"bytes of {told['placement']} shared memory"
-        yield f"all tasks take {told['stack_bytes']} {place} a block"
-    for key, what in (("registers", "registers"), ("occupancy", "occupancy")):
-        before, after = told.get(f"{key}_before"), told.get(f"{key}_after")
-        if before is not None and after is not None:
-            yield f"{what}: {before} before, {after} after"
+        threads = told.get("block_threads", 0)
+        size = f" of {threads:,} threads" if threads else ""
+        yield f"all tasks take {told['stack_bytes']} {place} a block{size}"
+    before, after = told.get("registers_before"), told.get("registers_after")
+    if before is not None and after is not None:
+        yield f"registers: {before} before, {after} after"
+    before, after = told.get("occupancy_before"), told.get("occupancy_after")
+    if before is not None and after is not None:
+        way_out = _smaller(told) if after < before else ""
+        yield f"occupancy: {before} before, {after} after{way_out}"
+
+
+def _smaller(told: Mapping[str, Any]) -> str:
+    """What may help a kernel that has fewer warps, where nobody said how large its blocks are."""
+    is_largest = told.get("block_threads") == MAX_BLOCK_THREADS
+    return f"; {SMALLER}" if told.get("stack_bytes") and is_largest else ""
 
 
 def _expected(remark: Remark) -> Iterator[str]:
