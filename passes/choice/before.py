@@ -55,17 +55,18 @@ def melding(lengths: Sequence[int], lanes: Sequence[Lanes], around: int, after: 
     return _ratio(around + before, around + come * after)
 
 
-def flattening(nest: Nest, lanes: Lanes, kernel: Kernel) -> float:
+def flattening(nest: Nest, lanes: Lanes, kernel: Kernel, *, pooled: bool = False) -> float:
     """How many times as fast a nest of loops is expected if its lanes begin iterations apart.
 
     They are at turns of their own then, and what lanes read side by side, or all at once, each
-    reads by itself.
+    reads by itself. If iterations are ``pooled``, who is through takes another; else a lane keeps
+    its own, and is idle when it has left the outer loop.
     """
     turn, rest = _turn_and_rest(nest, kernel)
     in_a_row = turns_apart(round(turn.instructions))
     cost = TURNS["flatten"]
-    full = lanes.lanes / lanes.came  # lanes that have left the outer loop stay idle
-    turns = full * (lanes.turns + (in_a_row - 1) / 2) + _ahead(lanes)
+    full = lanes.lanes / (WARP_SIZE if pooled else lanes.came)
+    turns = full * (lanes.turns + (in_a_row - 1) / 2) + (0.0 if pooled else _ahead(lanes))
     before = turn * lanes.executions + rest * lanes.entered
     after = (turn + exchange(cost.turn + cost.meeting / in_a_row)) * turns
     after += (rest + exchange(cost.start)) * full

@@ -158,18 +158,19 @@ def _choice(nest: Nest, path: FoundPath, request: Request, kernel: Kernel) -> di
     A profile has to speak for it. A counter of the launch is taken without one, too, where little
     can be lost: turns are long, and no iteration is without one.
     """
-    lanes, facts = counted([path], kernel), kernel.facts
-    if lanes is not None and flattening(nest, lanes[0], kernel) < FLATTEN_GAIN:
+    lanes, facts, pooled = counted([path], kernel), kernel.facts, request.name == COUNTER
+    if lanes and flattening(nest, lanes[0], kernel, pooled=pooled) < FLATTEN_GAIN:
         return None
-    if request.name == COUNTER:
+    if pooled:
         always = all(facts.dominators.dominates(path.entry, one) for one in nest.outer.latches)
         if not always or flattening_at_worst(nest, kernel) < LOSS:
             return None
-    if _holds_more(kernel, path, nest, ARMS if request.name == COUNTER else OTHERS):
+    if _holds_more(kernel, path, nest, ARMS if pooled else OTHERS):
         return None
     turn = work_of_blocks(nest.inner.blocks, facts, nest.inner.header, nest.inner.header)
     lanes = lanes or [said_or_guessed(path)]
-    expected, at_worst = flattening(nest, lanes[0], kernel), flattening_at_worst(nest, kernel)
+    expected = flattening(nest, lanes[0], kernel, pooled=pooled)
+    at_worst = flattening_at_worst(nest, kernel)
     return details(str(request), expected, lanes, turn.instructions, at_worst)
 
 
