@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.defuse import trace
+from ccc.analysis.settled import is_settled
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol
 from ccc.ptx.opcodes import MOVES_ON, Effect
@@ -310,6 +311,8 @@ def _is_poll(
     if instruction.name == "call":
         return _callee_reads(instruction, facts)
     if not _reads_what_may_change(instruction):
+        return False
+    if is_settled(instruction, slices.loop, facts):
         return False
     words = set(instruction.modifiers)
     if instruction.name == "ld":

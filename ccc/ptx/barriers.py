@@ -24,6 +24,13 @@ def number_and_counts(
     return operands[1:-1] if "red" in modifiers else operands
 
 
+def waits_for_the_block(
+    name: str, modifiers: tuple[str, ...], operands: Sequence[_Operand]
+) -> bool:
+    """Whether it is a barrier that counts no threads, and so waits for all of the block."""
+    return is_of_block(name, modifiers) and len(number_and_counts(modifiers, operands)) == 1
+
+
 def counts_threads(name: str, modifiers: tuple[str, ...]) -> bool:
     """Whether a thread waits there until others have come to such a barrier, wherever it stands.
 

@@ -23,7 +23,7 @@ from ccc.analysis.paths.model import (
 from ccc.analysis.paths.reductions import register_at
 from ccc.analysis.spinning import Spin, roots
 from ccc.ir.nodes import Instruction
-from ccc.ptx.barriers import is_of_block, number_and_counts
+from ccc.ptx.barriers import waits_for_the_block
 from ccc.ptx.opcodes import EXCHANGES, Effect
 from ccc.ptx.types import ANEW, OWN_SPACES
 
@@ -74,7 +74,9 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
     if effects & Effect.BARRIER:
         advice = "mark a loop between two barriers"
         is_apart = _is_in_a_branch(instruction, annotated.loop, facts)
-        if is_apart and _waits_for_the_block(instruction):
+        if is_apart and waits_for_the_block(
+            instruction.name, instruction.modifiers, instruction.operands
+        ):
             advice = (
                 "it waits for all threads of the block, and some may not take the branch that it "
                 "stands in: move it out of the branch and of the loop"
@@ -106,13 +108,6 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
             f"the annotated loop calls {called(instruction)}, which allocates on the thread's stack"
             f"{at(instruction)}; declare an array there, or let the caller hand one over"
         )
-
-
-def _waits_for_the_block(barrier: Instruction) -> bool:
-    """Whether a barrier counts no threads, and so waits for all of the block."""
-    return is_of_block(barrier.name, barrier.modifiers) and (
-        len(number_and_counts(barrier.modifiers, barrier.operands)) == 1
-    )
 
 
 def _is_in_a_branch(instruction: Instruction, loop: Loop, facts: Facts) -> bool:

@@ -1,0 +1,55 @@
+"""Loops in which lanes may wait for others: what they look at, and who may still write it."""
+
+from __future__ import annotations
+
+import pytest
+from test_local_memory import facts_of
+
+TABLE = """
+    .shared .align 4 .b8 table[64];
+    mov.u32 %r1, table;
+    {before}
+    {barrier}
+WAIT:
+    ld.shared.u32 %r2, [%r1];
+    {inside}
+    setp.ne.s32 %p1, %r2, 0;
+    @%p1 bra WAIT;
+    {behind}
+"""
+FILLED = {"before": "st.shared.u32 [%r1], %r3;", "barrier": "bar.sync 0;"}
+
+
+@pytest.mark.parametrize(
+    ("code", "spins"),
+    [
+        ({}, False),
+        ({"barrier": "barrier.sync 0;"}, False),
+        ({"inside": "st.global.u32 [%rd3], %r4;"}, False),
+        ({"barrier": ""}, True),
+        ({"barrier": "bar.warp.sync -1;"}, True),
+        ({"barrier": "bar.arrive 0, 64;"}, True),
+        ({"barrier": "bar.sync 0, 64;"}, True),
+        ({"barrier": "@%p2 bar.sync 0;"}, True),
+        ({"barrier": "@%p2 bra WAIT; bar.sync 0;"}, True),
+        ({"inside": "st.shared.u32 [%r1], %r4;"}, True),
+        ({"inside": "red.shared.add.u32 [%r1], 1;"}, True),
+        ({"inside": "st.u32 [%rd3], %r4;"}, True),
+        ({"behind": "st.shared.u32 [%r1+4], %r4;"}, True),
+        ({"behind": "bar.sync 0; @%p2 bra WAIT;"}, False),
+        ({"before": "AGAIN: st.shared.u32 [%r1], %r3;", "behind": "@%p2 bra AGAIN;"}, True),
+        # who comes to another barrier goes on writing
+        (
+            {"before": "@!%p2 bra HERE; bar.sync 0; st.shared.u32 [%r1], %r3; bra END; HERE:",
+             "behind": "END:"},
+            True,
+        ),
+        ({"before": "cp.async.ca.shared.global [%r1], [%rd3], 4;"}, True),
+        ({"before": "st.shared::cluster.u32 [%r3], %r4;"}, True),
+        ({"before": "mapa.u64 %rd4, %rd5, 1; st.u32 [%rd4], %r4;"}, True),
+        ({"before": "call somewhere;"}, True),
+    ],
+)  # fmt: skip
+def test_shared_memory_that_nobody_writes_any_more(code: dict[str, str], spins: bool) -> None:
+    parts = {"inside": "", "behind": "", **FILLED, **code}
+    assert bool(facts_of(TABLE.format(**parts)).spins) == spins
