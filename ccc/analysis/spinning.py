@@ -177,12 +177,19 @@ def _stepped(labels: Iterable[str], slices: _Slices, facts: Facts) -> set[Regist
         register
         for label in labels
         for i in facts.blocks[label].instructions
-        if i.name in ("add", "sub")
-        and i.operands[0] == i.operands[1]
-        and (isinstance(i.operands[2], Immediate) or i.operands[2] not in slices.makers)
         for register in i.defined()
-        if len(slices.makers[register]) == 1
+        if _is_step(i, register, slices)
     }
+
+
+def _is_step(maker: Instruction, register: Register, slices: _Slices) -> bool:
+    """Whether a register is made of what it was and of what is the same in each trip."""
+    is_only = maker.guard is None and len(slices.makers[register]) == 1
+    if maker.name not in ("add", "sub", "mad") or not is_only:
+        return False
+    before = 3 if maker.name == "mad" else 1
+    others = [o for place, o in enumerate(maker.operands) if place not in (0, before)]
+    return slices.copied(maker.operands[before]) == register and all(map(slices.is_same, others))
 
 
 class _Slices:
@@ -199,6 +206,28 @@ class _Slices:
                 made: list[Register | str] = [*instruction.defined(), *_results(instruction)]
                 for one in made:
                     self.makers.setdefault(one, []).append(instruction)
+
+    def copied(self, operand: Operand) -> Operand:
+        """What the loop copies a value from, perhaps to a wider register and back."""
+        seen: set[Operand] = set()
+        while operand not in seen:
+            seen.add(operand)
+            makers = self.makers.get(operand, ()) if isinstance(operand, Register) else ()
+            if len(makers) != 1 or makers[0].guard or not _is_copy(makers[0]):
+                break
+            operand = makers[0].operands[1]
+        return operand
+
+    def is_same(self, operand: Operand) -> bool:
+        """Whether a value is the same in each trip: the loop makes it of nothing else."""
+        own = self.facts.liveness.live_in(self.loop.header) & self.makers.keys()
+        made = self.behind([operand]) if isinstance(operand, Register) else set()
+        used = {operand, *(register for i in made for register in i.used())}
+        return (
+            used.isdisjoint(own)
+            and all(len(self.makers[one]) == 1 for i in made for one in i.defined())
+            and not any(i.guard or i.effects or i.reads_time for i in made)
+        )
 
     @cached_property
     def is_fenced(self) -> bool:
@@ -294,6 +323,14 @@ class _Slices:
                     if maker.space == "param":
                         worklist += [symbol.name for symbol in maker.symbols()]
         return found
+
+
+def _is_copy(instruction: Instruction) -> bool:
+    """Whether it hands an integer on, perhaps between registers of 32 and 64 bits."""
+    types = instruction.types
+    return instruction.name in ("mov", "cvt") and all(
+        one[0] in "sub" and one[1:] in ("32", "64") for one in types
+    )
 
 
 def _results(instruction: Instruction) -> tuple[str, ...]:

@@ -53,3 +53,34 @@ FILLED = {"before": "st.shared.u32 [%r1], %r3;", "barrier": "bar.sync 0;"}
 def test_shared_memory_that_nobody_writes_any_more(code: dict[str, str], spins: bool) -> None:
     parts = {"inside": "", "behind": "", **FILLED, **code}
     assert bool(facts_of(TABLE.format(**parts)).spins) == spins
+
+
+COUNTED = """
+WAIT:
+    ld.global.u32 %r1, [%rd3];
+    {step}
+    setp.lt.s32 %p1, %r2, %r1;
+    @%p1 bra WAIT;
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "spins"),
+    [
+        ("add.s32 %r2, %r2, 1;", False),
+        ("mad.lo.s32 %r2, %r4, %r5, %r2;", False),
+        ("mov.u32 %r4, %nctaid.x; mad.lo.s32 %r2, %r4, %r5, %r2;", False),
+        ("cvt.s64.s32 %rd4, %r2; cvt.u32.u64 %r5, %rd4; add.s32 %r2, %r5, 64;", False),
+        ("mov.u32 %r5, %r2; add.s32 %r2, %r5, %r4;", False),
+        ("add.s32 %r2, %r2, %r1;", True),
+        ("add.s32 %r4, %r1, 1; add.s32 %r2, %r2, %r4;", True),
+        ("mov.u32 %r4, %clock; add.s32 %r2, %r2, %r4;", True),
+        ("xor.b32 %r4, %r4, 1; add.s32 %r2, %r2, %r4;", True),
+        ("mov.u32 %r4, 0; @%p2 mov.u32 %r4, 1; add.s32 %r2, %r2, %r4;", True),
+        ("cvt.u32.u8 %r5, %r2; add.s32 %r2, %r5, 1;", True),
+        ("@%p2 add.s32 %r2, %r2, 1;", True),
+    ],
+)
+def test_what_counts_the_trips_of_a_loop(step: str, spins: bool) -> None:
+    """It ends then, whatever it looks at: here at its bound."""
+    assert bool(facts_of(COUNTED.format(step=step)).spins) == spins
