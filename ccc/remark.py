@@ -57,7 +57,7 @@ class Remark:
         reason: why nothing could be done; None where something was, or nothing was to be done.
         advice: why nothing was worth doing, in figures, and how to insist.
         asked: the strategy that was asked for, if any.
-        declined: why that was not taken, where something else was done.
+        declined: why that was not taken; None where the reason says it.
         is_wish: whether only the command line asked, for all paths: then nobody is warned.
         details: what else the report says, by key.
     """
@@ -123,15 +123,25 @@ class Remark:
         return request is not None and self.follows(request)
 
     @property
-    def complaint(self) -> CccError | None:
+    def refusal(self) -> CccError | None:
         """The warning, or with ``--ccc-strict`` the error, that tells the user of a reason."""
-        if self.reason is None and (self.declined is None or self.is_wish):
-            return None
         if self.reason is None:
-            done = f"; {self.strategy} is done instead" if self.applied else ""
-            message = f"strategy({self.asked}) does not apply: {self.declined}{done}"
-            return CccError(message, self.position)
+            return None
         return CccError(f"{self._what}{_LEFT}{self.reason}", self.position)
+
+    @property
+    def denial(self) -> CccError | None:
+        """The same of a strategy that was asked for and does not apply."""
+        if self.declined is None or self.is_wish:
+            return None
+        done = f"; {self.strategy} is done instead" if self.applied else ""
+        message = f"strategy({self.asked}) does not apply: {self.declined}{done}"
+        return CccError(message, self.position)
+
+    @property
+    def complaint(self) -> CccError | None:
+        """What there is to complain of first."""
+        return self.denial or self.refusal
 
     @property
     def note(self) -> CccError | None:
@@ -235,13 +245,14 @@ def complaints(remarks: Mapping[str, Sequence[Remark]]) -> list[CccError]:
     every = [remark for mine in remarks.values() for remark in mine]
     served = {(*of_arm(one), one.kernel) for one in every if one.applied}
     seen = {of_arm(one) for one in every if not one.has_vanished}
-    told = [
-        one
-        for one in every
-        if one.declined is not None
-        or not ((*of_arm(one), one.kernel) in served or (one.has_vanished and of_arm(one) in seen))
-    ]
-    return _by_kernel(_in_short((one, one.complaint) for one in told))
+
+    def is_refused(one: Remark) -> bool:
+        serves = (*of_arm(one), one.kernel) in served
+        return not (serves or (one.has_vanished and of_arm(one) in seen))
+
+    denied = _in_short((one, one.denial) for one in every)
+    refused = _in_short((one, one.refusal) for one in every if is_refused(one))
+    return _by_kernel([*denied, *refused])
 
 
 def notes(report: Report) -> list[str]:

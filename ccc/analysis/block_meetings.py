@@ -58,10 +58,10 @@ def check_block_meets(loop: Loop, facts: BlockFacts) -> None:
     Raises:
         Refused: they cannot; the reason says why.
     """
-    if facts.spins:
+    for spin in facts.spins:
         raise Refused(
-            f"threads may wait for one another{at(facts.spins[0].poll)}, and would now wait for "
-            "their whole block, too"
+            f"threads may wait for one another{at(spin.poll)}, and would now wait for their whole "
+            f"block, too; {spin.way_out}"
         )
     for label in sorted(set(facts.graph) - {EXIT}):
         for instruction in facts.blocks[label].instructions:

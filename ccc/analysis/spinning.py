@@ -51,6 +51,17 @@ class Spin:
     poll: Instruction
     gives_up: bool = False
 
+    @property
+    def way_out(self) -> str:
+        """What a user can do: nobody may write what a plain load reads, which has to be said."""
+        if self.poll.name != "ld" or _is_strong(self.poll):
+            return "use no locks and flags there"
+        if self.poll.space == "shared":
+            return (
+                "fill it before a __syncthreads(), and write to no shared memory behind that"
+            )
+        return 'declare what is only read "const __restrict__"'
+
 
 def find_spins(facts: Facts) -> list[Spin]:
     """The loops that spin, and the blocks that call a function which does."""

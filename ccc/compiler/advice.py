@@ -151,7 +151,8 @@ def advised(record: Record, kernels: list[KernelRecord]) -> Remark:
         remark = replace(remark, details=told)
     if remark.declined is not None and not parts_of(remark.declined)[2]:
         way_out = _find(DECLINED, remark.declined) or (None if remark.applied else ANOTHER)
-        return replace(remark, declined="; ".join(filter(None, [remark.declined, way_out])))
+        declined = "; ".join(filter(None, [remark.declined, way_out]))
+        remark = replace(remark, declined=declined)
     if remark.reason is None:
         return remark
     head, separator, tail = parts_of(remark.reason)

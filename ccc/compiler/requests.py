@@ -62,7 +62,8 @@ class Requests:
                 record.answer(kernel.request_of(record.path))
             elif record.reason is not None:  # whatever is asked for
                 record.reason = one.reason or record.reason
-                record.answer(one.asked)
+                told = None if one.told == record.reason else one.told
+                record.answer(one.asked, told, one.is_wish and told is not None)
             else:
                 told = None if record.remark.follows(one.asked) else one.told
                 record.answer(one.asked, told, one.is_wish and told is not None)
@@ -84,5 +85,5 @@ def _told(is_wish: bool, record: PathRecord, kernel: Kernel) -> str | None:
     """Why a request does not apply; None where the loop around it asks for paths of other kinds."""
     marker = record.marker
     is_own = "strategy" in marker.clauses or kernel.tuned_request(marker) is not None
-    of_strategy = kernel.declined.get(marker, OF_ANOTHER_KIND if is_own or is_wish else None)
-    return record.reason or of_strategy
+    of_another = OF_ANOTHER_KIND if is_own or is_wish else None
+    return kernel.declined.get(marker) or record.reason or of_another

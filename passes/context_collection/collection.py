@@ -211,7 +211,10 @@ def _leave_where_rests_cannot_stay(kernel: Kernel) -> None:
         if record.is_open and isinstance(path, Path) and path.stays is not None:
             beside = [one for one in paths if one.loop is path.loop]
             strategy = named.get(str(kernel.request_of(path)))
-            if strategy is None or strategy.applies(beside, kernel.facts) is not None:
+            why_not = strategy.applies(beside, kernel.facts) if strategy else None
+            if why_not is not None:
+                kernel.decline(path.marker, why_not)
+            if strategy is None or why_not is not None:
                 record.reason = path.stays
 
 

@@ -170,7 +170,9 @@ def _check(path: FoundPath, blocks: frozenset[str], facts: Facts) -> None:
             raise Refused(f"one of its arms adds with carry{at(instruction)}")
     for spin in facts.spins:
         if not spin.blocks.isdisjoint(blocks):
-            raise Refused(f"lanes may wait for one another in one of its arms{at(spin.poll)}")
+            raise Refused(
+                f"lanes may wait for one another in one of its arms{at(spin.poll)}; {spin.way_out}"
+            )
 
 
 def _steps(entry: str, join: str, blocks: frozenset[str], facts: Facts) -> Iterator[Step]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from breadth import one_in
-from folders import GOLDEN
+from folders import ERRORS, GOLDEN
 from goldens import Golden
 from test_choice import Arm, kernel
 
@@ -205,3 +205,31 @@ def test_what_would_lose_is_left_then() -> None:
     assert one.details["considered"]["queue"] < 1
     assert str(one.declined).startswith(OF_ANOTHER_KIND)
     assert one.note is not None
+
+
+def test_why_a_strategy_does_not_apply_is_told_where_the_path_is_refused_as_well() -> None:
+    """What keeps a path from being collected is seldom what keeps it from being flattened."""
+    (path,) = ERRORS.glob("flatten_looks_again.ptx")
+    made = transform(Golden.read(path).before)
+    (one,) = remarks(made)
+    assert str(one.declined).startswith("lanes may wait for one another in the loop around it")
+    assert str(one.reason).startswith("the next iteration needs a value that is read after")
+    assert [("does not apply" in said) for said in made.diagnostics] == [True, False]
+
+
+def test_a_tile_that_does_not_apply_says_so() -> None:
+    golden = Golden.read(ERRORS / "tile_next_iteration.ptx")
+    (place,) = places(transform(golden.before))
+    made = transform(asking(golden.before, place, "tile(3)"))
+    assert is_declined(made, place, "tile(3)")
+    assert "begins with a value that the path computes; declare the variable" in made.diagnostics[0]
+    assert made.diagnostics[1:] == transform(golden.before).diagnostics
+
+
+def test_what_a_strategy_lacks_is_not_what_collection_lacks() -> None:
+    """It has no room for what tasks save, and ``flatten`` saves nothing."""
+    ptx = without_clauses(Golden.read(ERRORS / "too_large.ptx").before)
+    (place,) = places(transform(ptx))
+    made = transform(asking(ptx, place, "flatten"))
+    assert is_declined(made, place, "flatten")
+    assert "does not apply: it is no inner loop" in made.diagnostics[0]

@@ -306,17 +306,20 @@ def _read_again_hint(
 def _writer_hint(
     path: CheckedPath, read: Instruction, reads: Sequence[Instruction], facts: Facts
 ) -> str:
-    """What of the path may write what is read, and what to do about it, and about other ``reads``
-    for the next iteration."""
-    clash = facts.memory.find_conflict(instructions_of(path.blocks, facts), [read])
+    """What may write what is read, of the path or of what goes with it, and what to do about it,
+    and about other ``reads`` for the next iteration."""
+    clash, who = facts.memory.find_conflict(instructions_of(path.blocks, facts), [read]), "the path"
+    if clash is None:
+        clash = facts.memory.find_conflict(instructions_of(path.rest, facts), [read])
+        who = "what follows the path"
     if clash is None:
         return ""
     if clash[0].effects & Effect.CALL:
         callee = called(clash[0])
-        return f", and the path calls {callee}, which may write it; read it before the path"
-    promise = find_promise(instructions_of(path.blocks, facts), reads, facts)
+        return f", and {who} calls {callee}, which may write it; read it before the path"
+    promise = find_promise(instructions_of(path.region, facts), reads, facts)
     return (
-        f", and the path writes{at(clash[0])}; read it before the path, or declare what is only "
+        f", and {who} writes{at(clash[0])}; read it before the path, or declare what is only "
         f'read "const __restrict__"{f", or promise {promise}" if promise else ""}'
     )
 

@@ -94,5 +94,5 @@ def _check_outer(outer: Loop, facts: Facts) -> None:
         if not spin.blocks.isdisjoint(outer.blocks) and not spin.gives_up:
             raise Refused(
                 f"lanes may wait for one another in the loop around it{at(spin.poll)}, for which "
-                "those would have to go on that wait for them"
+                f"those would have to go on that wait for them; {spin.way_out}"
             )
