@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ccc.ir.nodes import Function, Instruction
@@ -52,7 +53,8 @@ class Callees:
     """Looks into called functions; ``load`` gives the IR of one, None if the file lacks it.
 
     Those of other files that are ``promised`` wait for nobody, do not ask which thread calls, and
-    use no memory but their own stack, and what they are given pointers to.
+    use no memory but their own stack, and what they are given pointers to. ``texts`` are the
+    strings of the module that nobody writes, by the names of their variables.
 
     ``manners`` remembers what :mod:`ccc.analysis.points_to` found out about their parameters,
     ``spinning`` what :mod:`ccc.analysis.spinning` did about their loops, ``touches`` what
@@ -60,10 +62,14 @@ class Callees:
     """
 
     def __init__(
-        self, load: Callable[[str], Function | None], promised: Collection[str] = frozenset()
+        self,
+        load: Callable[[str], Function | None],
+        promised: Collection[str] = frozenset(),
+        texts: Mapping[str, str] = MappingProxyType({}),
     ):
         self.load = load
         self.promised = frozenset(promised)
+        self.texts = texts
         self.manners: dict[tuple[str, int], Handed] = {}
         self.spinning: dict[str, bool] = {}
         self.touches: dict[str, MemoryUse] = {}

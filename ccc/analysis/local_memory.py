@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.filling_loops import stores_of_loop
 from ccc.analysis.points_to import Pointee, PointsTo
+from ccc.analysis.print_arguments import bytes_printed
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand
 from ccc.ptx.opcodes import ATOMIC, Effect
@@ -107,8 +108,11 @@ class LocalMemory:
     def _find_use_of_call(self, call: Instruction) -> Use:
         kept = reduce(or_, (one.mask for one in self.points_to.stored), 0)
         reads = writes = kept
+        printed = bytes_printed(call, self.facts)
         for manner, pointees in self.points_to.handed(call):
             mask = reduce(or_, (pointee.object.mask for pointee in pointees), 0)
+            if printed is not None:
+                mask &= reduce(or_, (self._mask(pointee, printed) for pointee in pointees), 0)
             reads |= mask if manner.reads else 0
             writes |= mask if manner.writes else 0
         return Use(reads, writes)

@@ -57,9 +57,7 @@ class Spin:
         if self.poll.name != "ld" or _is_strong(self.poll):
             return "use no locks and flags there"
         if self.poll.space == "shared":
-            return (
-                "fill it before a __syncthreads(), and write to no shared memory behind that"
-            )
+            return "fill it before a __syncthreads(), and write to no shared memory behind that"
         return 'declare what is only read "const __restrict__"'
 
 

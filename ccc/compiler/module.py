@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import Callees, callee
@@ -13,7 +13,7 @@ from ccc.compiler.calls import Calls
 from ccc.errors import CccError, short
 from ccc.ir.edit import drop_unreached
 from ccc.ir.names import Names
-from ccc.ir.nodes import Function, FunctionText, Instruction, Module
+from ccc.ir.nodes import Function, FunctionText, Instruction, Module, Variable
 from ccc.ir.verify import verify
 from ccc.options import Options
 from ccc.parse import NotRepresentable, parse_files, parse_function, parse_variables
@@ -46,6 +46,7 @@ DEVICE_LAUNCH = re.compile(r"\b(?:__cudaCDP2LaunchDevice|cudaLaunchDevice|cudaGr
 """What a launch in a kernel becomes."""
 
 _OWN_NAMES = ("ccc_", "_ccc")
+_LITERAL = "$str"
 """What is part of every name that is put into PTX."""
 
 DYNAMIC_SIZE = "%dynamic_smem_size"
@@ -84,7 +85,13 @@ class ModuleContext:
         self._texts = {piece.name: piece for piece in module.functions}
         self._calls = Calls(module)
         self._loaded: dict[str, Function | None] = {}
-        self._callees = Callees(self.load, promised)
+        self._obstacle: CccError | None = None
+        try:
+            variables = parse_variables(module)
+        except CccError as obstacle:  # whatever they are, no function is changed then
+            variables, self._obstacle = [], obstacle
+        self._shared = {v.name: v for v in variables if v.space == "shared"}
+        self._callees = Callees(self.load, promised, _literals(variables))
         self._files = parse_files(module.text)
         self._options = options
         self._tuned = tuned
@@ -95,12 +102,6 @@ class ModuleContext:
         self._knowledge = knowledge
         self._launches = DEVICE_LAUNCH.search(module.text) is not None
         self._surroundings = self._find_surroundings(module)
-        self._obstacle: CccError | None = None
-        try:
-            variables = parse_variables(module)
-        except CccError as obstacle:  # whatever they are, no function is changed then
-            variables, self._obstacle = [], obstacle
-        self._shared = {v.name: v for v in variables if v.space == "shared"}
         target = re.search(r"^\s*\.target\s+(\w+)([^\n]*)", module.text, re.MULTILINE)
         self._arch, others = target.groups() if target else ("", "")
         self.is_debugged = re.search(r"\bdebug\b", others) is not None
@@ -237,6 +238,15 @@ class ModuleContext:
                 else:
                     unseen = unseen or name or "a function through a pointer"
         return found, unseen
+
+
+def _literals(variables: Iterable[Variable]) -> dict[str, str]:
+    """The string literals of the source, by the names that nvcc gives them."""
+    return {
+        variable.name: "".join(chr(int(byte)) for byte in variable.initializer.split(","))
+        for variable in variables
+        if variable.name.startswith(_LITERAL) and variable.initializer
+    }
 
 
 def _is_untyped(instruction: Instruction) -> bool:

@@ -149,6 +149,44 @@ def test_constants() -> None:
     assert facts.local.constants == bytes_of(0, 12) | bytes_of(20, 2)
 
 
+PRINTS = """
+    .param .b64 format;
+    .param .b64 values;
+    .param .b32 result;
+    mov.u64 %rd5, {format};
+    cvta.global.u64 %rd6, %rd5;
+    {other}
+    st.param.b64 [format], %rd6;
+    add.u64 %rd4, %SP, 32;
+    st.param.b64 [values], %rd4;
+    call.uni (result), vprintf, (format, values);
+"""
+TEXTS = {"$str": "%d of %d\n", "$str$1": "done", "$str$2": "%d %f", "$str$3": "%n"}
+
+
+@pytest.mark.parametrize(
+    ("format_", "other", "reads"),
+    [
+        ("$str", "", bytes_of(32, 8)),
+        ("$str$1", "", 0),
+        ("$str$2", "", bytes_of(32, 16)),
+        ("$str$3", "", bytes_of(32, 16)),
+        ("$str+3", "", bytes_of(32, 16)),
+        ("mine", "", bytes_of(32, 16)),
+        ("$str", "@%p1 mov.u64 %rd5, $str$2; cvta.global.u64 %rd6, %rd5;", bytes_of(32, 16)),
+        ("$str", "@%p1 mov.u64 %rd6, %rd3;", bytes_of(32, 16)),
+        ("$str$1", "@%p1 st.param.b64 [format], %rd3;", bytes_of(32, 16)),
+    ],
+)
+def test_a_format_tells_how_much_is_printed(format_: str, other: str, reads: int) -> None:
+    strings = f".global .b8 mine[3]; {' '.join(f'.global .b8 {name}[9];' for name in TEXTS)}\n"
+    strings += ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n"
+    known = functions(PRINTS.format(format=format_, other=other), strings)
+    facts = Facts(known["k"], Callees(known.get, texts=TEXTS))
+    (call,) = (i for i in facts.function.instructions if i.name == "call")
+    assert facts.local.use(call).reads == reads
+
+
 SPIN = """
 WAIT:
     {poll}

@@ -7,7 +7,7 @@ import pytest
 from emulating import cuda, needs_nvcc, run
 
 from ccc.emulator import EmulatorError
-from ccc.emulator.memory.printing import printed
+from ccc.ptx.printing import printed
 
 pytestmark = pytest.mark.usefixtures("few_headers")
 

@@ -19,11 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.local_memory import Edge, Word
 from ccc.analysis.paths.model import CheckedPath, FoundPath, PlacedPath, Refused, at
+from ccc.analysis.print_arguments import PRINT
+from ccc.ir.nodes import Instruction
 
 MOST_WORDS = 32
 """Most words of local memory that a task takes along: 128 bytes."""
@@ -68,7 +71,7 @@ def check_own_memory(
     if passed_on is not None:
         raise Refused(
             "its turns pass local memory (an array of the thread's own) on, but a task may go on "
-            f"in another lane after each{at(passed_on)}"
+            f"in another lane after each{at(passed_on)}{_print_hint(passed_on)}"
         )
     if found_again is not None:
         raise Refused(
@@ -78,14 +81,21 @@ def check_own_memory(
     if culprit is not None and path.continuation:
         raise Refused(
             "the rest of the iteration would have to run with the path, but uses local memory (an "
-            f"array of the thread's own) together with code outside it{at(culprit)}"
+            "array of the thread's own) together with code outside it"
+            f"{at(culprit)}{_print_hint(culprit)}"
         )
     if culprit is not None:
         raise Refused(
             "the path shares local memory (an array of the thread's own) with code outside it"
-            f"{at(culprit)}"
+            f"{at(culprit)}{_print_hint(culprit)}"
         )
     return ()
+
+
+def _print_hint(culprit: Instruction) -> str:
+    """What to do where it is the compiler's own array, of what is printed by a computed format."""
+    hint = "; call printf in a function of its own, marked __noinline__, or with a literal format"
+    return hint if callee(culprit) == PRINT else ""
 
 
 def _taken_along(

@@ -56,6 +56,23 @@ def printed(
     return shown, arguments.count
 
 
+def packed_bytes(template: str) -> int | None:
+    """How many bytes of packed arguments a format takes, None if that is not known.
+
+    >>> packed_bytes("%d: %f"), packed_bytes("done"), packed_bytes("%n")
+    (16, 0, None)
+    """
+    end = 0
+
+    def take(place: int, size: int) -> int:
+        nonlocal end
+        end = place + size
+        return 0
+
+    printed(template, take, lambda _address: "")
+    return None if "%" in _SPECIFIER.sub("", template) else end
+
+
 def _one(match: re.Match[str], arguments: _Arguments, text: Callable[[int], str]) -> str:
     flags, width, precision, length, kind = match.groups()
     if kind == "%":
