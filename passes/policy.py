@@ -21,7 +21,13 @@ from ccc.errors import CccError
 from ccc.ir.markers import Marker
 from ccc.options import Request
 from ccc.passes.context_collection.layout import Plan, on_paper
-from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room, static_room
+from ccc.passes.launch_shape import (
+    SIZES,
+    known_block_size,
+    shared_bytes,
+    shared_room,
+    static_room,
+)
 from ccc.passes.strategies.engage import NOT_ALONE, is_of_others
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.merge import merging
@@ -387,7 +393,7 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
                 kernel.declined.pop(marker, None)
             return Choice(decision, strategy, start)
         for marker in asking:
-            kernel.decline(marker, no_room(kernel))
+            kernel.decline(marker, no_room(kernel, layout.share))
     able = [one for one in zip(strategies, layouts, strict=True) if one[1].share <= room]
     if able:
         strategy, _ = max(able, key=lambda one: _resident(kernel, one[1].share))
@@ -446,7 +452,8 @@ def _first_without_room(choice: Choice, kernel: Kernel, room: int) -> tuple[Path
         if plan.stack.entries and plan.end > room:
             return plan.record, _too_large(kernel, plan)
     told = f"a warp would take {layout.share} bytes of shared memory, and gets {room}"
-    return layout.plans[0].record, told + _say_the_size(kernel)  # sums alone are too large
+    fits = _what_fits(kernel, layout.share)
+    return layout.plans[0].record, told + fits  # sums alone are too large
 
 
 def _too_large(kernel: Kernel, plan: Plan) -> str:
@@ -458,36 +465,40 @@ def _too_large(kernel: Kernel, plan: Plan) -> str:
     return (
         f"its context of {entry} bytes a task does not fit into shared memory for "
         f"blocks of {block} threads beside the {used} bytes in use (a block would have {total} and "
-        f"gets {_used(kernel) + shared_room(kernel)})" + _what_fits(kernel, plan, total)
+        f"gets {_used(kernel) + shared_room(kernel)})"
+        f"{_what_fits(kernel, needed, _smaller_context(kernel, plan))}"
     )
 
 
-def no_room(kernel: Kernel) -> str:
-    """What is said of strategies whose stacks are too large."""
-    return f"its stacks do not fit into shared memory{_say_the_size(kernel)}"
-
-
-def _say_the_size(kernel: Kernel) -> str:
-    """What to do where blocks are taken to be as large as they can be."""
-    limits = kernel.function.limits
-    if kernel.options.max_block or not {"maxntid", "reqntid"}.isdisjoint(limits):
-        return ""
-    return "; say how large its blocks are, by __launch_bounds__ or --ccc-max-block"
-
-
-def _what_fits(kernel: Kernel, plan: Plan, total: int) -> str:
-    """What would make a stack fit: smaller blocks, a smaller context, or launches that ask for
-    more shared memory; nothing where none would."""
-    fits = max(shared_room(kernel), 0) // plan.end
-    may_grow = kernel.takes_dynamic and kernel.shared_limit == DEFAULT_SHARED_BYTES
-    larger = may_grow and _resident(kernel, plan.end)
-    limit = total + kernel.dynamic_alignment
-    more = f"; or --ccc-shared-limit={limit}, and the host adds what the report says to launches"
-    more = more if larger else ""
-    told = _say_the_size(kernel)
-    if told and fits:
-        return f"{told}: {fits * WARP_SIZE} fit{more}"
+def _smaller_context(kernel: Kernel, plan: Plan) -> str:
+    """How large a context there would be room for, if for any."""
     words = (_room(kernel) - plan.stack.offset) // plan.stack.entries // WORD_BYTES
-    smaller = f"; blocks of {fits * WARP_SIZE} threads have room" if fits else ""
-    less = f"; a context of {words * WORD_BYTES} bytes has room" if words > 0 else ""
-    return smaller + less + more
+    return f"a context of {words * WORD_BYTES} bytes has room" if words > 0 else ""
+
+
+def no_room(kernel: Kernel, share: int) -> str:
+    """What is said of strategies whose stacks, of so many bytes a warp, are too large."""
+    used = _used(kernel)
+    beside = f" beside the {used} bytes in use" if used else ""
+    return f"its stacks do not fit into shared memory{beside}{_what_fits(kernel, share)}"
+
+
+def _is_size_known(kernel: Kernel) -> bool:
+    """Whether anybody says how large its blocks are; else they are taken to be the largest."""
+    return bool(kernel.options.max_block) or any(one in kernel.function.limits for one in SIZES)
+
+
+def _what_fits(kernel: Kernel, share: int, smaller_context: str = "") -> str:
+    """What would make room for so many bytes a warp: smaller blocks, a smaller context, or launches
+    that ask for more shared memory; nothing where none would."""
+    fits = max(shared_room(kernel), 0) // share * WARP_SIZE
+    may_grow = kernel.takes_dynamic and kernel.shared_limit == DEFAULT_SHARED_BYTES
+    limit = _used(kernel) + share * _warps(kernel) + kernel.dynamic_alignment
+    ways = [f"blocks of {fits} threads have room" if fits else "", smaller_context]
+    if fits and not _is_size_known(kernel):
+        say = "say how large its blocks are, by __launch_bounds__ or --ccc-max-block"
+        ways = [f"{say}: {fits} fit"]
+    if may_grow and _resident(kernel, share):
+        more = f"--ccc-shared-limit={limit}, and the host adds what the report says to launches"
+        ways.append(f"or {more}" if any(ways) else f"say {more}")
+    return "".join(f"; {way}" for way in ways if way)

@@ -249,7 +249,9 @@ class _Search:
         at_worst = {} if lanes.is_known else ratios(self._worst)
         alike = [one for one in self._free if one.marker.identifier == path.marker.identifier]
         whole = {name: with_paths(way, alike, name, self._free) for name, way in ways.items()}
-        too_large = [name for name, way in whole.items() if not self.cost.fits(way)]
+        too_large = {
+            name: self.cost.share(way) for name, way in whole.items() if not self.cost.fits(way)
+        }
         told = {name: self.cost.fewer_warps(way) for name, way in ways.items()}
         fewer = {name: text for name, text in told.items() if text is not None}
         cost = self.cost.paths[path]

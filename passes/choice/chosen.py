@@ -54,7 +54,8 @@ class Chosen:
             it, the other paths being served as they are chosen to be; of a path that is left, how
             many times as fast as without it.
         at_worst: the same if all lanes agree, where nothing is known of them or of their turns.
-        too_large: those of which the stacks do not fit into shared memory.
+        too_large: those of which the stacks do not fit into shared memory, with what they take in
+            each warp.
         fewer_warps: those that take registers which others need, and what that means.
         missing: what is missing for those that would gain to be taken.
         with_it: of a path that is left, which loop would have to be handed on with it, and is not.
@@ -66,7 +67,7 @@ class Chosen:
     strategy: str
     considered: dict[str, float]
     at_worst: dict[str, float]
-    too_large: list[str]
+    too_large: dict[str, int]
     fewer_warps: dict[str, str]
     missing: dict[str, str]
     with_it: str = ""
@@ -90,7 +91,7 @@ class Chosen:
             "instructions_from": lanes.length_from,
             "considered": {name: round(one, FIGURES) for name, one in self.considered.items()},
             "at_worst": {name: round(one, FIGURES) for name, one in self.at_worst.items()},
-            "does_not_fit": self.too_large,
+            "does_not_fit": list(self.too_large),
         }
 
     def reason(self, kernel: Kernel) -> str:
@@ -111,7 +112,7 @@ class Chosen:
         told = f"{length}, {self._known}: expected {fast}"
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
-        obstacle = why_no_stacks(kernel) or ("" if able else no_room(kernel))
+        obstacle = why_no_stacks(kernel) or ("" if able else no_room(kernel, self.too_large[best]))
         if obstacle and not self._gains_nothing(best):
             return f"{told}, but {obstacle}"
         if best in self.missing and low >= LOSS and not self._gains_nothing(best):

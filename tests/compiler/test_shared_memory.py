@@ -136,7 +136,7 @@ def test_a_stack_may_be_dynamic_where_launches_ask_for_more() -> None:
 
 def test_a_block_gets_no_more_than_is_said_and_the_device_has() -> None:
     assert (
-        "gets 49152); or --ccc-shared-limit="
+        "gets 49152); say --ccc-shared-limit="
         in path(kernel(f".shared .align 4 .b8 full[{LIMIT}];\n", uses("full")))["reason"]
     )
     merged = grown(dynamic_shared=0, module=".extern .shared .align 16 .b8 mine[];\n")

@@ -13,7 +13,7 @@ from ccc.ir.printer import print_function
 from ccc.nvcc.command import usage
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_collection.layout import on_paper
-from ccc.passes.policy import settle
+from ccc.passes.policy import no_room, settle
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.merge import MERGE
@@ -26,6 +26,7 @@ from ccc.passes.strategies.registry import (
     spellings,
 )
 from ccc.passes.strategies.strategy import context_words
+from ccc.ptx.types import DEFAULT_SHARED_BYTES
 
 
 def test_the_first_that_fits_is_taken() -> None:
@@ -97,6 +98,34 @@ def test_what_would_fit_is_told() -> None:
     assert reason().endswith("; a context of 4 bytes has room")
     kernel.shared_limit *= 2
     assert re.search(r"; blocks of \d+ threads have room; a context of", reason())
+
+
+def test_what_a_strategy_would_have_room_for_is_told() -> None:
+    """Smaller blocks, unless there is none that fits; larger launches, unless they are asked for
+    already, or cannot be; and each of them has room."""
+    kernel = golden("if_else")
+    share = on_paper(settle(decided(kernel, "queue"), kernel, 0)).share
+
+    def told(used: int, limit: int = DEFAULT_SHARED_BYTES) -> str:
+        kernel.dynamic_shared_bytes, kernel.shared_limit = used, limit
+        return no_room(kernel, share)
+
+    kernel.arch = "sm_90"
+    some = told(46 * 1024)
+    (fits,) = re.findall(r"beside the 47104 bytes in use; say how large .*: (\d+) fit; or --", some)
+    (limit,) = re.findall(r"or --ccc-shared-limit=(\d+), and", some)
+    kernel.shared_limit = int(limit)
+    assert settle(decided(kernel, "queue"), kernel, 0).strategy.name == "queue"
+    kernel.shared_limit = DEFAULT_SHARED_BYTES
+    kernel.function.limits["maxntid"] = (int(fits), 1, 1)
+    assert settle(decided(kernel, "queue"), kernel, 0).strategy.name == "queue"
+    kernel.function.limits["maxntid"] = (int(fits) + 32, 1, 1)
+    assert settle(decided(kernel, "queue"), kernel, 0).strategy.name != "queue"
+    assert f"; blocks of {fits} threads have room; or --ccc-shared-limit=" in told(46 * 1024)
+    assert "in use; say --ccc-shared-limit=" in told(60 * 1024)
+    assert told(60 * 1024, 61 * 1024).endswith("in use")
+    kernel.takes_dynamic = False
+    assert told(60 * 1024).endswith("in use")
 
 
 def test_what_takes_no_room_is_not_too_large() -> None:
