@@ -443,8 +443,10 @@ def _check_ptx_output(arguments: Sequence[str], sources: Sequence[str], output: 
             which PTX alone is none of.
     """
     last = phases.has({"ptx"}, arguments)
-    if last and len(sources) != 1:
-        raise UsageError("PTX to PTX takes one file at a time")
+    others = phases.source_inputs(arguments)
+    if last and len([*sources, *others]) != 1:
+        beside = f"; give {others[0]} to a command of its own" if others else ""
+        raise UsageError(f"PTX to PTX takes one file at a time{beside}")
     is_named = output is not None and not Path(output).is_dir()
     if not is_named and (last or not phases.has(phases.PHASES, arguments)):
         where = f"{output} is a folder" if output else "the result has no name"

@@ -62,11 +62,20 @@ def with_phase(arguments: Sequence[str], seen: Sequence[str]) -> list[str]:
 
 def ptx_inputs(arguments: Sequence[str]) -> list[str]:
     """The files of PTX that are read."""
+    return _inputs((".ptx",), arguments)
+
+
+def source_inputs(arguments: Sequence[str]) -> list[str]:
+    """The sources that are read."""
+    return _inputs((*SOURCES, *_SOURCES), arguments)
+
+
+def _inputs(suffixes: tuple[str, ...], arguments: Sequence[str]) -> list[str]:
     pairs = zip(["", *arguments], arguments, strict=False)
     return [
         word
         for before, word in pairs
-        if word.endswith(".ptx") and before not in OUTPUT and not word.startswith("-")
+        if word.endswith(suffixes) and before not in OUTPUT and not word.startswith("-")
     ]
 
 

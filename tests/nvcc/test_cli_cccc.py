@@ -463,6 +463,9 @@ def test_results_of_ptx_need_a_name_of_their_own(project: Project) -> None:
         ("-o", "m.ptx"): "-o m.ptx would overwrite what is read; give another name",
         ("-o", "link.ptx"): "-o link.ptx would overwrite what is read; give another name",
         ("-cubin", "-o", "m.ptx"): "-o m.ptx would overwrite what is read; give another name",
+        ("k.cu", "-o", "out.ptx"): (
+            "PTX to PTX takes one file at a time; give k.cu to a command of its own"
+        ),
     }.items():
         assert project("m.ptx", *arguments, code=2) == f"ccc: error: {said}\n"
     assert project.read("m.ptx") == marked
