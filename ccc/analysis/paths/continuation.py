@@ -299,7 +299,8 @@ def _read_again_hint(
     """What to do about a value that is read in the path since that may have written it: where the
     path is not taken, what was read before it serves. Empty if it is none."""
     others = (one for to in culprit.defined() for one in facts.makers.get(to, ()))
-    is_again = culprit.name == "ld" and any(one is not culprit for one in others)
+    writes = facts.memory.conflict(instructions_of(path.blocks, facts), [culprit])
+    is_again = culprit.name == "ld" and writes and any(one is not culprit for one in others)
     return _writer_hint(path, culprit, reads, facts) if is_again else ""
 
 
