@@ -14,6 +14,7 @@ from ccc.passes.invariant_motion import InvariantMotion
 from ccc.passes.iteration_numbers import IterationNumbers
 from ccc.passes.load_motion import LoadMotion
 from ccc.passes.melding import Melding
+from ccc.passes.narrow_counters import NarrowCounters
 from ccc.passes.recursion import Recursion
 from ccc.pipeline import Pass
 
@@ -24,6 +25,7 @@ PIPELINE: tuple[type[Pass], ...] = (
     InvariantMotion,
     LoadMotion,
     BoundMotion,
+    NarrowCounters,
     IterationNumbers,
     Flattening,
     ContextCompression,

@@ -23,7 +23,7 @@ from typing import ClassVar
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import is_stray
+from ccc.analysis.paths.find import independent_loops
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import instructions_of
 from ccc.ir.nodes import Instruction
@@ -43,24 +43,13 @@ class BoundMotion(Pass):
         """Move what can be moved, one loop after the other."""
         if kernel.facts.unknown is not None or not kernel.facts.is_reducible:
             return
-        for header in [loop.header for loop in _independent(kernel.facts)]:
+        for header in [loop.header for loop in independent_loops(kernel.facts)]:
             facts = kernel.facts
             loop = next(loop for loop in facts.loops if loop.header == header)
             moved = _bound(loop, facts)
             if moved:
                 put_before(kernel.function, loop, moved, facts)
                 kernel.changed()
-
-
-def _independent(facts: Facts) -> list[Loop]:
-    """The loops that are marked ``for variable``."""
-    found = {}
-    for label in facts.graph:
-        for marker in facts.blocks[label].markers if label in facts.blocks else ():
-            loop = next((loop for loop in facts.loops if label in loop.blocks), None)
-            if marker.kind == "variable" and loop and not is_stray(facts, loop, marker):
-                found[loop.header] = loop
-    return list(found.values())
 
 
 def _bound(loop: Loop, facts: Facts) -> list[Instruction]:

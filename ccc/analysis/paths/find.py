@@ -156,6 +156,17 @@ def groups_of_loops(facts: Facts) -> list[tuple[FoundLoop, list[Companions]]]:
     return [(loop, groups) for loop, groups in loops if groups]
 
 
+def independent_loops(facts: Facts) -> list[Loop]:
+    """The loops that are marked ``for variable``."""
+    found = {}
+    for label in facts.graph:
+        for marker in facts.blocks[label].markers if label in facts.blocks else ():
+            loop = next((loop for loop in facts.loops if label in loop.blocks), None)
+            if marker.kind == "variable" and loop and not is_stray(facts, loop, marker):
+                found[loop.header] = loop
+    return list(found.values())
+
+
 def is_stray(facts: Facts, loop: Loop, marker: Marker) -> bool:
     """Whether the annotated loop is gone and its marker fell into the loop around it.
 
