@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 
 from ccc.analysis.paths.continuation import REDUCTION_HINT
+from ccc.analysis.paths.find import NOT_INLINED
 from ccc.demangle import demangle
 from ccc.ir.markers import WHOLE_KERNEL
 from ccc.pipeline import KernelRecord, PathRecord, Record
@@ -30,7 +31,11 @@ _OTHERWISE = "or ask for strategy"
 UNIFORM = "all lanes of a warp"
 """How reasons begin for which nothing serves."""
 
+UNCALLED = "no kernel of this file calls it: put the function and its annotated loop into one file"
+"""What to do about a function that was not inlined since only another file calls it."""
+
 ADVICE = {
+    NOT_INLINED: "declare the function __forceinline__",
     "its lane computes all of it": (
         f"{REDUCTION_HINT}; else it is too short to gain anything: remove the annotation"
     ),
@@ -137,12 +142,13 @@ ANOTHER = "ask for another strategy, or for none"
 """What can be done about any of those, where nothing else was done."""
 
 
-def advised(record: Record, kernels: list[KernelRecord]) -> Remark:
+def advised(record: Record, kernels: list[KernelRecord], *, is_called: bool = True) -> Remark:
     """What is to be said of a record, with a way out that there is in its kernel.
 
     Args:
         record: of an annotation.
         kernels: the annotations of the whole kernel.
+        is_called: whether it is a kernel, or one of the file may call it.
     """
     remark = _in_words_of_users(record.remark)
     unshared = remark.details.get("shared_out_reason")
@@ -159,7 +165,9 @@ def advised(record: Record, kernels: list[KernelRecord]) -> Remark:
     if isinstance(record, PathRecord) and _is_in_blocks(record, kernels):
         other = _find(BLOCKS, remark.reason)
         tail = tail if other is None else _with_rest(other, tail)
-    if remark.reason.startswith(UNIFORM):
+    if remark.reason == NOT_INLINED and not is_called:
+        tail = UNCALLED
+    elif remark.reason.startswith(UNIFORM):
         tail = "remove the annotation"
     elif not tail or tail.startswith(_OTHERWISE):
         tail = _with_rest(_find(ADVICE, remark.reason) or "", tail)

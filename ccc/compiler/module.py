@@ -122,6 +122,13 @@ class ModuleContext:
         known = self._registers.get(name), self._tried.get(name), self._crowded.get(name)
         return self._surroundings, known, name in self._trying, self._calls.texts(name)
 
+    def is_called(self, function: Function) -> bool:
+        """Whether it is a kernel, or one of the module may call it."""
+        kernels = (name for name, piece in self._texts.items() if piece.kind == "entry")
+        return function.kind == "entry" or any(
+            function.name in self._calls.reached(name) for name in kernels
+        )
+
     def load(self, name: str) -> Function | None:
         """The IR of a function as nvcc made it; None if the module lacks it, or it has none."""
         if name not in self._loaded:

@@ -242,13 +242,17 @@ class _Rewriting:
         _take_back(kernel, records)
         function = kernel.function
         is_new = any(record.applied for record in records)
+        is_called = self.context.is_called(function)
         return FunctionOutcome(
             function.name,
             function.kind == "entry",
             print_function(function) if is_new else None,
             tuple(kernel.declarations) if is_new else (),
             printed,
-            tuple((one.marker, advised(one, kernel.annotations)) for one in records),
+            tuple(
+                (one.marker, advised(one, kernel.annotations, is_called=is_called))
+                for one in records
+            ),
             inlined,
             known_block_size(function, kernel.options.max_block),
             kernel,

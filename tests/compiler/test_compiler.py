@@ -179,3 +179,13 @@ def test_what_fits_on_a_multiprocessor_is_told(tmp_path: Path) -> None:
         assert details["occupancy_after"] == round(fraction, 4)
         before = occupancy("sm_90", details["registers_before"], 0, block).fraction
         assert details["occupancy_before"] == round(before, 4)
+
+
+def test_a_function_that_no_kernel_calls_is_not_to_be_inlined() -> None:
+    """Another file calls it: if it were inlined, nothing would be left that can be called."""
+    before = refused("not_inlined").before
+    (said,) = transform(before).diagnostics
+    assert "into its kernel; declare the function __forceinline__" in said
+    alone = before[: before.index(".visible .entry")]
+    (said,) = transform(alone).diagnostics
+    assert "into its kernel; no kernel of this file calls it: put the function" in said

@@ -48,6 +48,7 @@ NO_LOOP = "no loop is left here; does it run more than once?"
 INNER_LOOPS = ("while", "variable", "recursion")
 
 LEAVES = "decide before the branch whether to go on: break, goto and return come too late there"
+NOT_INLINED = "it is in a device function that was not inlined into its kernel"
 _LOOP_LEFT = "the loop around it is left alone: "
 
 
@@ -247,10 +248,7 @@ class _Examination:
         if facts.function.kind != "entry":
             if path.marker.kind == "recursion":
                 tail_calls(facts)
-            raise Refused(
-                "it is in a device function that was not inlined into its kernel; "
-                "declare the function __forceinline__"
-            )
+            raise Refused(NOT_INLINED)
         if path.entry not in facts.graph:
             raise Refused("nothing leads to this branch")
         if facts.unknown is not None:
