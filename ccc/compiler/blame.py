@@ -37,6 +37,11 @@ _MISUSED = re.compile(r"the variable of a reduction \(.*")
 _MISUSED_AT = "; in the way is"
 KEEPS = {"min": "if the loop only keeps the least", "max": "if the loop only keeps the most"}
 OWN = "declare it in the loop"
+ENDS = (
+    'read before the path what decides on "{}", which ends the loop, and set it to no more than a '
+    "comparison of that"
+)
+"""Its lane makes that by itself when it gives the task away."""
 ALL_OWN = "declare in the loop what no iteration needs of another"
 SEVERAL = (
     "if the loop only adds them up, or keeps the least or the most, say so on the loop: "
@@ -170,6 +175,8 @@ class Blame:
         """A hint at a reduction says which, or something else where it cannot be one."""
         suspects = self._marked.suspects
         operation = suspects.operation(remark.position, name) if suspects else None
+        if operation is None and suspects and suspects.ends_loop(remark.position, name):
+            return text.replace(REDUCTION_HINT, ENDS.format(name))
         if operation is None:
             return text.replace(REDUCTION_HINT, f'if no iteration needs "{name}" of another, {OWN}')
         if operation in KEEPS:

@@ -151,6 +151,16 @@ class Suspects:
         made = {_operation(change) for change, base in changes if base.text == name.encode()}
         return made.pop() if len(made) == 1 else None
 
+    def ends_loop(self, at: Span, name: str) -> bool:
+        """Whether the condition of the annotated loop around a statement asks for a variable."""
+        placed = self._at(at)
+        loops = self._placement.loops_around(placed) if placed else []
+        condition = loops[-1].statement.child_by_field_name("condition") if loops else None
+        return condition is not None and any(
+            node.type == "identifier" and node.text == name.encode()
+            for node in every_node(condition)
+        )
+
     def bound(self, at: Span) -> tuple[str, str] | None:
         """The counter of a loop, and what its condition compares that with."""
         placed = self._at(at)

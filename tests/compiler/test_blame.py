@@ -497,3 +497,57 @@ def test_what_keeps_the_block_from_a_loop_is_told_as_that(
     told = [line for line in said(source, tmp_path, Options()) if "engage_block" in line]
     assert [f"strategy(engage_block) does not apply: {reason}" in line for line in told] == [True]
     assert all("ask for engage" in line for line in told)
+
+
+FLAG = """__global__ void k(const float *x, float *y, int n) {
+    bool go = true;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n && go; i += blockDim.x) {
+        const float v = x[i];
+#pragma ccc if
+        if (v > 0.7f) {
+            y[i] = expf(v);
+            go = SET;
+        }
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_flag_that_ends_the_loop_cannot_be_declared_in_it(tmp_path: Path) -> None:
+    """It can be made of what is read before the path, as is said."""
+    (line,) = said(FLAG.replace("SET", "y[i + n] < 1"), tmp_path, Options(strategy=COLLECT))
+    assert 'read before the path what decides on "go", which ends the loop' in line
+    assert said(FLAG.replace("SET", "v <= 0.99f"), tmp_path, Options(strategy=COLLECT)) == []
+
+
+SUM_OF_TURNS = """__global__ void k(const float *__restrict__ x, int *__restrict__ y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int count = 0;
+#pragma ccc for variable REDUCTION
+        for (int e = 0; e < n; ++e) {
+            const float v = x[i * n + e];
+#pragma ccc if
+            if (v > 0.7f) {
+                bool in = false;
+                for (int k = 0; k < n; ++k) if (x[e + k] > v) in = !in;
+                count += in;
+            }
+        }
+        y[i] = count;
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_why_a_reduction_of_turns_does_not_help(tmp_path: Path) -> None:
+    text = SUM_OF_TURNS.replace("REDUCTION", "reduction(+: count)")
+    line = next(one for one in said(text, tmp_path, Options(strategy=COLLECT)) if ":8:" in one)
+    assert '("count", k.cu:12, ' in line  # where it is updated, and not what decides that
+    assert "the reduction of that loop lets its turns be shared out, and no path update it" in line
+    text = SUM_OF_TURNS.replace("REDUCTION", "")
+    line = next(one for one in said(text, tmp_path, Options(strategy=COLLECT)) if ":8:" in one)
+    assert "the reduction of that loop" not in line

@@ -205,7 +205,7 @@ def _check_owner(
     in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
     reads = [i for i in (*in_path, *in_rest) if i in more and i not in fetches and i.name == "ld"]
     if culprit is not None:
-        _refuse_value_of_path(path, culprit, reads, facts)
+        _refuse_value_of_path(path, _shown(culprit, in_path, path, facts), reads, facts)
     culprit = next((i for i in in_rest if i not in fetches and i in more), None)
     if culprit is not None and culprit.name == "atom":
         raise Refused(
@@ -228,6 +228,17 @@ def _check_owner(
         )
 
 
+def _shown(
+    culprit: Instruction, needed: Sequence[Instruction], path: CheckedPath, facts: Facts
+) -> Instruction:
+    """What of the path to point to: in the place of a branch, what makes the value in the end."""
+    if not culprit.is_terminator or path.join is None:
+        return culprit
+    handed = facts.liveness.live_in(path.join)
+    made = [one for one in needed if not handed.isdisjoint(one.defined())]
+    return made[-1] if made else culprit
+
+
 def _refuse_value_of_path(
     path: CheckedPath, culprit: Instruction, reads: Sequence[Instruction], facts: Facts
 ) -> NoReturn:
@@ -242,10 +253,14 @@ def _refuse_value_of_path(
             'mark that loop "ccc while", whose tasks can go to the path, which gains only where '
             "that loop does; or "
         ) * of_turns
+        own = ""
+        if path.parent is not None and declared_operations(path.parent.marker):
+            own = "the reduction of that loop lets its turns be shared out, and no path update it; "
         raise Refused(
             "the next turn of the loop around it, or what follows that loop, needs a value that "
-            f"the path computes{at(culprit)}; {go_there}remove this annotation, and the loop "
-            "around it is collected alone, or add the value up with an atomic"
+            f"the path computes{at(culprit)}; {own}{go_there}remove this annotation, so that the "
+            "loop around it may be collected with all that lies in it, or add the value up with an "
+            "atomic"
         )
     if hint := _read_again_hint(path, culprit, reads, facts):
         raise Refused(
