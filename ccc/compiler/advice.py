@@ -56,8 +56,8 @@ ADVICE = {
     ),
     "the path shares local memory": "declare the array in the path",
     "its turns pass local memory": (
-        "write the array in each turn before it is read, or put a branch marked "
-        '"ccc if" around the whole loop'
+        "write the array in each turn before it is read, or put all that uses it, and not the loop "
+        'alone, into a branch marked "ccc if"'
     ),
     "the rest of the iteration would have to run with the path, but uses local memory": (
         "let what follows the path not depend on it"

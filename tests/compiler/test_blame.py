@@ -551,3 +551,32 @@ def test_why_a_reduction_of_turns_does_not_help(tmp_path: Path) -> None:
     text = SUM_OF_TURNS.replace("REDUCTION", "")
     line = next(one for one in said(text, tmp_path, Options(strategy=COLLECT)) if ":8:" in one)
     assert "the reduction of that loop" not in line
+
+
+BOARD = """__global__ void k(const int *x, int *y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        PRAGMA
+        IF {
+            int cell[40], at = 0;
+            for (int c = 0; c < 40; ++c) cell[c] = x[40 * i + c];
+#pragma ccc while
+            while (at >= 0 && at < 40) {
+                cell[(at * 7 + x[i]) % 40] += at;
+                at += cell[at] % 3 == 0 ? -1 : 2;
+            }
+            y[i] = cell[x[i] % 40];
+        }
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_all_that_uses_an_array_goes_into_a_branch(tmp_path: Path) -> None:
+    loop = BOARD.replace("PRAGMA", "").replace("IF", "")
+    (line,) = said(loop, tmp_path, Options(strategy=COLLECT))
+    assert "its turns pass local memory" in line
+    assert 'put all that uses it, and not the loop alone, into a branch marked "ccc if"' in line
+    whole = BOARD.replace("PRAGMA", "\n#pragma ccc if\n").replace("IF", "if (x[i] > 9)")
+    assert said(whole.replace("#pragma ccc while", ""), tmp_path, Options(strategy=COLLECT)) == []
