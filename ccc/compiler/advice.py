@@ -47,6 +47,12 @@ ADVICE = {
     "it lies in a loop that was flattened": (
         "split the loop around in two, or annotate one inner loop of it"
     ),
+    "its annotated loop holds a loop that was flattened": (
+        "ask for another strategy for the inner loop, or split the loop around in two"
+    ),
+    "it lies in a loop whose turns are all shared out": (
+        "ask for strategy(merge) on that loop, or remove this annotation"
+    ),
     "it may access the same memory as the other turns": (
         'if the turns are independent, mark the loop around it "ccc for variable"; '
         "else remove this annotation"
@@ -159,6 +165,9 @@ def advised(record: Record, kernels: list[KernelRecord], *, is_called: bool = Tr
         way_out = _find(DECLINED, remark.declined) or (None if remark.applied else ANOTHER)
         declined = "; ".join(filter(None, [remark.declined, way_out]))
         remark = replace(remark, declined=declined)
+    if remark.advice is not None and not parts_of(remark.advice)[2]:
+        way_out = _way_out_of(record, kernels, remark.advice)
+        return replace(remark, advice="; ".join(filter(None, [remark.advice, way_out])))
     if remark.reason is None:
         return remark
     head, separator, tail = parts_of(remark.reason)
@@ -172,6 +181,12 @@ def advised(record: Record, kernels: list[KernelRecord], *, is_called: bool = Tr
     elif not tail or tail.startswith(_OTHERWISE):
         tail = _with_rest(_find(ADVICE, remark.reason) or "", tail)
     return replace(remark, reason=f"{head}; {tail}" if tail else f"{head}{separator}")
+
+
+def _way_out_of(record: Record, kernels: list[KernelRecord], told: str) -> str | None:
+    """What can be done about what was not worth it, if anything can."""
+    in_blocks = isinstance(record, PathRecord) and _is_in_blocks(record, kernels)
+    return (_find(BLOCKS, told) if in_blocks else None) or _find(ADVICE, told)
 
 
 def _in_words_of_users(remark: Remark) -> Remark:

@@ -16,6 +16,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import FoundPath
 from ccc.analysis.paths.nests import find_nest
 from ccc.compiler import transform as compiler
+from ccc.compiler.advice import ADVICE
 from ccc.emulator import Module
 from ccc.errors import Span
 from ccc.harness.equivalence import difference, run
@@ -68,7 +69,7 @@ def test_of_two_inner_loops_one_is_flattened() -> None:
     first, other = remarks(marked[:start] + inner + second + marked[end:], "flatten")
     assert {(first.strategy, first.advice), (other.strategy, other.advice)} == {
         ("flatten", None),
-        ("leave", IN_FLATTENED),
+        ("leave", f"{IN_FLATTENED}; {ADVICE['it lies in a loop that was flattened']}"),
     }
 
 
@@ -79,7 +80,8 @@ def test_paths_beside_a_flattened_loop_are_left() -> None:
     flattened = remarks(re.sub(r"(// ccc\.variable .*)", r"\1 strategy=flatten", marked))
     assert {one.strategy for one in flattened} == {"flatten", "leave"}
     assert not any(one.complaint for one in flattened)  # nothing was asked of them
-    assert {one.advice for one in flattened} == {None, IN_FLATTENED}
+    way_out = ADVICE["it lies in a loop that was flattened"]
+    assert {one.advice for one in flattened} == {None, f"{IN_FLATTENED}; {way_out}"}
     asked = re.sub(r"(// ccc\.(?:variable|then) .*)", r"\1 strategy=flatten", marked)
     for one in remarks(asked):
         assert one.reason is None or one.reason.startswith((IN_FLATTENED, HOLDS_FLATTENED))
