@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ccc.analysis.paths.continuation import REDUCTION_HINT
 from ccc.analysis.paths.find import NOT_INLINED
+from ccc.compiler.requests import OF_ANOTHER_KIND
 from ccc.demangle import demangle
 from ccc.ir.markers import WHOLE_KERNEL
 from ccc.pipeline import KernelRecord, PathRecord, Record
@@ -79,6 +80,7 @@ ADVICE = {
     "the annotated loop never ends": "let a condition end it",
     "the path never comes back": "let the branch end",
     "the path allocates": "use an array of a fixed size",
+    "the opcode": "leave it out of this kernel, or teach it to ccc (docs/add-an-opcode.md)",
     "the code is compiled for the debugger": "compile without -G; -lineinfo is fine",
 }
 """By how a reason begins; the first that fits counts."""
@@ -144,6 +146,14 @@ DECLINED = {
     "its tasks add to a reduction": "add up with an atomic operation, or ask for strategy(queue)",
 }
 """The same of a strategy that does not apply, where something else was done."""
+OF_KINDS = {
+    "engage": 'it is for loops marked "ccc for variable"',
+    "engage_block": 'it is for loops marked "ccc for variable"',
+    "sub_warp": 'it is for loops marked "ccc for variable"',
+    "uniform": 'it is for inner loops, marked "ccc for variable" or "ccc while"',
+    "meld": 'it is for an "if" with an "else", or for a "switch"',
+}
+"""What strategies are for that have nothing to do with paths of other kinds."""
 ANOTHER = "ask for another strategy, or for none"
 """What can be done about any of those, where nothing else was done."""
 
@@ -162,7 +172,7 @@ def advised(record: Record, kernels: list[KernelRecord], *, is_called: bool = Tr
         told = {**remark.details, "shared_out_reason": f"{unshared}; {way_out}"}
         remark = replace(remark, details=told)
     if remark.declined is not None and not parts_of(remark.declined)[2]:
-        way_out = _find(DECLINED, remark.declined) or (None if remark.applied else ANOTHER)
+        way_out = _instead(remark, remark.declined) or (None if remark.applied else ANOTHER)
         declined = "; ".join(filter(None, [remark.declined, way_out]))
         remark = replace(remark, declined=declined)
     if remark.advice is not None and not parts_of(remark.advice)[2]:
@@ -181,6 +191,13 @@ def advised(record: Record, kernels: list[KernelRecord], *, is_called: bool = Tr
     elif not tail or tail.startswith(_OTHERWISE):
         tail = _with_rest(_find(ADVICE, remark.reason) or "", tail)
     return replace(remark, reason=f"{head}; {tail}" if tail else f"{head}{separator}")
+
+
+def _instead(remark: Remark, declined: str) -> str | None:
+    """What can be done about a strategy that does not apply."""
+    if declined == OF_ANOTHER_KIND:
+        return OF_KINDS.get(str(remark.asked).partition("(")[0])
+    return _find(DECLINED, declined)
 
 
 def _way_out_of(record: Record, kernels: list[KernelRecord], told: str) -> str | None:

@@ -161,8 +161,10 @@ def _tree(text: str) -> Any:
             at = _offset(error.token)
             message = f'"{short(error.token)}"{UNEXPECTED}{_meant(text, at)}'
             raise PragmaError(message, at) from None
-        missing = "a closing parenthesis" if text.strip() else "the directive"
-        raise PragmaError(f"{missing} is missing", len(text)) from None
+        if text.strip():
+            raise PragmaError("a closing parenthesis is missing", len(text)) from None
+        known = ", ".join(DIRECTIVES)
+        raise PragmaError(f"the directive is missing; known are {known}", len(text)) from None
     except UnexpectedInput as error:
         at = error.pos_in_stream or 0
         raise PragmaError(f'"{text[at]}"{UNEXPECTED}', at) from None

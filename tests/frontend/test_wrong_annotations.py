@@ -129,7 +129,7 @@ def test_a_reduction_of_what_is_not_there() -> None:
         ),
         ("for noalias(a, b + 1)", "noalias names pointers"),
         ("if noalias(a, b)", 'clause "noalias" does not belong to "ccc if"'),
-        ("", "the directive is missing"),
+        ("", "the directive is missing; known are for, "),
         ("7", '"7" is not expected here'),
     ],
 )

@@ -212,7 +212,7 @@ def test_what_is_for_paths_of_another_kind_is_declined() -> None:
     (told,) = (one for one in result.complaints if "engage" in one.message)
     assert told.message.endswith(
         "does not apply: it has nothing to do with a path of this kind; "
-        "queue is done instead [in k]"
+        'it is for loops marked "ccc for variable"; queue is done instead [in k]'
     )
 
 
