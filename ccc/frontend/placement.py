@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
 _NOT_AT_RUN_TIME = re.compile(rb"if\s*(constexpr\b|!?\s*consteval\b)")
+_ELSE_IF = re.compile(r"(?:\}\s*)?else\s+if\b")
 _CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif)", re.MULTILINE)
 _ROUNDED = 0.05
 """How much more than 1 the shares of cases come to that were rounded."""
@@ -139,6 +140,11 @@ class Placement:
         if statement.type not in types or body_of(statement, part) is None:
             what = short(self.source(placed.at)) if self.blank[placed.at :].strip() else ""
             found = f'before "{what}"' if what else "at the end"
+            if name == "if" and _ELSE_IF.match(what):
+                return (
+                    f'"ccc if" stands {found}, which is an arm of a branch; remove it, and put one '
+                    'before the first "if", which speaks of all arms'
+                )
             other = self._directive_of(placed)
             return (
                 f'"ccc {name}" stands {found}; '
@@ -147,6 +153,12 @@ class Placement:
             )
         if any(p.name == name and p.at == placed.at for p in self.placed if p.id < placed.id):
             return f'"ccc {name}" is given twice for one statement; remove one of them'
+        if other := self._other_kind(placed):
+            which = ': "ccc for" if it lies in an annotated loop, else the other'
+            return (
+                f'this loop is marked "ccc {other}" and "ccc {name}"; remove one of them'
+                + which * ("for" in (other, name))
+            )
         if name == "grid_stride" and not is_in_kernel(statement, self.blank):
             return (
                 '"ccc grid_stride" stands before a function that is no kernel; '
@@ -181,6 +193,12 @@ class Placement:
                 + self._way_without(placed)
             )
         return None
+
+    def _other_kind(self, placed: Placed) -> str | None:
+        """How a loop is marked in another annotation of it, before this one."""
+        is_loop = placed.statement.type in LOOPS
+        others = (p.name for p in self.placed if p.id < placed.id and p.at == placed.at)
+        return next(others, None) if is_loop else None
 
     def _way_without(self, placed: Placed) -> str:
         """What a loop in another one can ask for, whether or not that may be marked."""

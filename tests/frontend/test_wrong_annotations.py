@@ -377,3 +377,23 @@ def test_a_member_of_a_base_may_be_declared_in_a_header_that_is_not_read_yet() -
     for text, macros in ((unread, None), (OF_A_BASE.replace("BASE", "struct Base {};"), ())):
         with pytest.raises(SourceError, match='noalias speaks of "to", and there is no such'):
             mark(text, "k.cu", macros=macros)
+
+
+@pytest.mark.parametrize("kinds", [("for", "while"), ("while", "for variable")])
+def test_a_loop_of_two_kinds(kinds: tuple[str, str]) -> None:
+    marked = "".join(f"#pragma ccc {kind}\n" for kind in kinds)
+    inner = complaint(loop(f"{marked}for (;;) {{ f(); }}"))
+    said = f'this loop is marked "ccc {kinds[0]}" and "ccc {kinds[1]}"; remove one of them'
+    assert said in inner
+    outer = complaint(f"__global__ void k(int *x) {{\n{marked}for (;;) {{ f(); }}\n}}\n")
+    assert said in outer
+    assert ("must stand inside" in outer) == (kinds[0] != "for")
+
+
+@pytest.mark.parametrize(
+    "text", ["else if (b) c();", "} else if (b) c();", "else  if (b) { c(); }"]
+)
+def test_an_arm_is_not_annotated_by_itself(text: str) -> None:
+    brace = "{ " * text.startswith("}")
+    said = complaint(loop(f"#pragma ccc if\nif (a) {brace}b();\n#pragma ccc if\n{text}"))
+    assert 'which is an arm of a branch; remove it, and put one before the first "if"' in said
