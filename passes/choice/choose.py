@@ -94,7 +94,7 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
                 unshared = why_unshared(one.path, kernel)
                 one.record.choice |= {"shared_out_reason": unshared} if unshared else {}
                 hint = _to_share_out(unshared)
-                chosen.is_alone &= not hint  # then the annotation is not to be removed
+                chosen.is_wanted = bool(hint)  # then the annotation is not to be removed
                 one.record.leave_alone(chosen.reason(kernel) + hint)
             else:
                 kernel.chosen[one.path.key] = chosen.strategy

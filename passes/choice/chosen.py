@@ -60,6 +60,7 @@ class Chosen:
         missing: what is missing for those that would gain to be taken.
         with_it: of a path that is left, which loop would have to be handed on with it, and is not.
         is_alone: whether the annotation marks no other path.
+        is_wanted: whether it serves all the same, since something else is told to be missing.
         waits: whether the loop as it was waits for memory, and not for lanes.
     """
 
@@ -72,6 +73,7 @@ class Chosen:
     missing: dict[str, str]
     with_it: str = ""
     is_alone: bool = True
+    is_wanted: bool = False
     waits: bool = False
 
     @property
@@ -165,7 +167,8 @@ class Chosen:
         loses = self._gains_nothing(name)
         if not lanes.is_known:
             tells_all = not lanes.is_told and not self.cost.path.repeats
-            instead = insist if not loses else REMOVE if self.is_alone else ""
+            instead = REMOVE if self.is_alone and not self.is_wanted else ""
+            instead = instead if loses else insist
             return ", or ".join(filter(None, [TELL if tells_all else TELL_TURNS, instead]))
         if not loses:
             return insist

@@ -316,6 +316,7 @@ SUMS = """__global__ void k(const int *__restrict__ row, const float *__restrict
 def test_a_sum_of_turns_is_hinted_at(tmp_path: Path) -> None:
     line, left = said(SUMS.replace("AT", "i + t"), tmp_path, Options())
     assert left.endswith("reduction(+: sum) would let lanes share its turns [in k]")
+    assert "as without it" not in left  # there is no other path that it could be told apart from
     assert '("sum", k.cu:7, PTX line' in line
     assert "say so: reduction(+: sum)" in line
 
