@@ -428,7 +428,7 @@ def _fold(node: Any) -> Number:
     if isinstance(node, c_ast.ID):
         raise ValueError(
             f'"{short(node.name)}" is no constant here, where macros are not expanded; '
-            "write the number, or use _Pragma inside a macro"
+            "write the number, or _Pragma(STR(ccc ...)) in a macro, with #define STR(x) #x"
         )
     raise ValueError("only numbers, + - * /, shifts and bit operations are folded")
 

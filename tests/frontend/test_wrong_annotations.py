@@ -112,7 +112,7 @@ def test_a_reduction_of_what_is_not_there() -> None:
         ("if prob(1.5)", "4:21: error: 1.5 is no probability; write a number between 0 and 1"),
         ("if prob(-0.1)", "-0.1 is no probability"),
         ("if prob(1/8)", "write 1.0/8"),
-        ("if prob(N)", "macros are not expanded"),
+        ("if prob(N)", "or _Pragma(STR(ccc ...)) in a macro, with #define STR(x) #x"),
         ("if prob(f(1))", "only numbers"),
         ("if prob(1.0/0)", "division by zero"),
         ("if prob()", "needs a value: prob(...)"),
