@@ -18,7 +18,7 @@ from ccc.ir.operands import Register
 from ccc.options import AUTO, KEEPING, Options, Request
 from ccc.ptx.dynamic_stack import ALIGNMENT
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
-from ccc.remark import Remark
+from ccc.remark import ASKED_IN, Remark
 
 if TYPE_CHECKING:
     from ccc.decisions import MatchedDecisions
@@ -89,13 +89,18 @@ class Record(ABC):
         self._settled = Remark.not_worth_it(self.marker, self.kernel, advice, self.choice)
 
     def answer(
-        self, request: Request | None, declined: str | None = None, is_wish: bool = False
+        self,
+        request: Request | None,
+        declined: str | None = None,
+        is_wish: bool = False,
+        file: str | None = None,
     ) -> None:
         """Say of a settled record what had been asked for, and why it was ``declined``, if it was
-        and that is to be told; without a warning of a wish."""
+        and that is to be told; without a warning of a wish. A ``file`` may have asked."""
         if request is not None and self._settled is not None:
             told = replace(self._settled, asked=str(request), declined=declined, is_wish=is_wish)
-            self._settled = told
+            details = {**told.details, ASKED_IN: file} if file and declined else told.details
+            self._settled = replace(told, details=details)
 
 
 @dataclass

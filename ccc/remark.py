@@ -36,6 +36,8 @@ turn as often as is usual."""
 COUNTED = "counted"
 """The same where a profile tells it: what warps ran, in the mean."""
 _LEFT = " left as it was: "
+ASKED_IN = "asked_in"
+"""What the report calls the file of decisions that asks for what does not apply."""
 _MOST_NAMED = 3
 PLACE = re.compile(r"PTX line \d+: .*?;\)")
 """Where in the PTX something is, which is not the same in copies of it."""
@@ -135,7 +137,8 @@ class Remark:
         if self.declined is None or self.is_wish:
             return None
         done = f"; {self.strategy} is done instead" if self.applied else ""
-        message = f"strategy({self.asked}) does not apply: {self.declined}{done}"
+        file = f"{self.details[ASKED_IN]}: " if ASKED_IN in self.details else ""
+        message = f"{file}strategy({self.asked}) does not apply: {self.declined}{done}"
         return CccError(message, self.position)
 
     @property

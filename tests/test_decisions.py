@@ -89,7 +89,11 @@ def test_what_does_not_apply_is_told(file: Path) -> None:
     ptx = marked("context-collection/seldom")
     (place,) = places(transform(ptx))
     made = transform(ptx, decisions=decide(file, (place, "engage")))
-    assert "strategy(engage) does not apply" in made.diagnostics[0]
+    assert f": warning: {file}: strategy(engage) does not apply" in made.diagnostics[0]
+    (line,) = [line for line in ptx.splitlines() if "// ccc.then" in line]
+    clause = ptx.replace(line, f"{line} strategy=engage")
+    made = transform(clause, decisions=str(file))
+    assert ": warning: strategy(engage) does not apply" in made.diagnostics[0]
 
 
 def test_a_kernel_of_blocks_is_left_as_it_was(file: Path) -> None:

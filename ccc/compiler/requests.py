@@ -24,12 +24,14 @@ class _Declined:
         told: why it does not; None where nobody is to be told.
         reason: why the path was left then, if it was.
         is_wish: whether only the command line asks, which nobody is warned of.
+        file: the file of decisions that asks, if one does.
     """
 
     asked: Request
     told: str | None
     reason: str | None
     is_wish: bool
+    file: str | None
 
 
 class Requests:
@@ -63,10 +65,10 @@ class Requests:
             elif record.reason is not None:  # whatever is asked for
                 record.reason = one.reason or record.reason
                 told = None if one.told == record.reason else one.told
-                record.answer(one.asked, told, one.is_wish and told is not None)
+                record.answer(one.asked, told, one.is_wish and told is not None, one.file)
             else:
                 told = None if record.remark.follows(one.asked) else one.told
-                record.answer(one.asked, told, one.is_wish and told is not None)
+                record.answer(one.asked, told, one.is_wish and told is not None, one.file)
 
 
 def _declined(kernel: Kernel) -> dict[tuple[int, str, str], _Declined]:
@@ -77,8 +79,18 @@ def _declined(kernel: Kernel) -> dict[tuple[int, str, str], _Declined]:
         if request is not None and not record.is_open and not record.remark.follows(request):
             is_wish = not request.insists and record.marker not in kernel.announced
             told = _told(is_wish, record, kernel)
-            found[record.path.key] = _Declined(request, told, record.reason, is_wish)
+            file = _file_of(request, record, kernel)
+            found[record.path.key] = _Declined(request, told, record.reason, is_wish, file)
     return found
+
+
+def _file_of(request: Request, record: PathRecord, kernel: Kernel) -> str | None:
+    """The file of decisions that asks, if one does, of which the source says nothing."""
+    loop = record.path.loop
+    markers = [record.marker, *([loop.marker] if loop else [])]
+    is_tuned = any(kernel.tuned_request(marker) == request for marker in markers)
+    in_source = any("strategy" in marker.clauses for marker in markers)
+    return kernel.options.decisions if is_tuned and not in_source else None
 
 
 def _told(is_wish: bool, record: PathRecord, kernel: Kernel) -> str | None:

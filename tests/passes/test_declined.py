@@ -48,7 +48,7 @@ def remarks(made: Transformed) -> list[Remark]:
 
 def told(made: Transformed) -> list[dict[str, Any]]:
     """All that the report says, but for what was asked."""
-    rest = ("asked", "declined", "is_wish")
+    rest = ("asked", "asked_in", "declined", "is_wish")
     return [{k: v for k, v in one.entry().items() if k not in rest} for one in remarks(made)]
 
 

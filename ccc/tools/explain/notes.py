@@ -22,6 +22,7 @@ from ccc.nvcc.explain import considered
 from ccc.nvcc.run import Outcome
 from ccc.ptx.types import MAX_BLOCK_THREADS, TYPES
 from ccc.remark import (
+    ASKED_IN,
     PLACE,
     Remark,
     Report,
@@ -254,7 +255,8 @@ def _of_remark(remark: Remark) -> list[Note]:
     if remark.declined is None:
         return [note]
     head, _, way_out = parts_of(remark.declined)
-    title = f"strategy({remark.asked}) does not apply: {head}"
+    file = f"{remark.details[ASKED_IN]}: " if ASKED_IN in remark.details else ""
+    title = f"{file}strategy({remark.asked}) does not apply: {head}"
     if remark.is_wish:
         return [replace(note, lines=(*note.lines, title))]
     declined = replace(note, kind="declined", title=title, lines=(), way_out=way_out)
