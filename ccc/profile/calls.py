@@ -112,11 +112,19 @@ class _Calls:
 
 
 def _around(entry: Entry, number: int) -> Iterator[int]:
-    """The paths around a path, from the innermost on."""
+    """The paths around a path, from the innermost on.
+
+    Raises:
+        ValueError: of some paths each lies inside the next one, as in a file that is damaged.
+    """
     around = entry["paths"][number]["inside"]
-    while around is not None:
+    for _ in entry["paths"]:
+        if around is None:
+            return
         yield around
         around = entry["paths"][around]["inside"]
+    if around is not None:
+        raise ValueError("paths lie inside one another")
 
 
 def _not_begun(path: PathProfile) -> PathProfile:

@@ -357,6 +357,11 @@ def test_other_files(
     assert capsys.readouterr().err == f"{file}: error: {expected}{more}\n"
 
 
+def _inside_one_another(paths: list[dict[str, Any]]) -> None:
+    paths.append({**paths[0], "line": paths[0]["line"] + 1, "inside": 1})
+    paths[0]["inside"] = 1
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -365,6 +370,7 @@ def test_other_files(
         lambda module: module["table"]["kernels"][0].update(name=None),
         lambda module: module["table"]["kernels"][0]["paths"][0].update(line="7"),
         lambda module: module["table"]["kernels"][0]["paths"][0].update(statement=None),
+        lambda module: _inside_one_another(module["table"]["kernels"][0]["paths"]),
         lambda module: module["counters"].insert(0, -1),
         lambda module: module["counters"].insert(0, 1e400),
         lambda module: module["counters"].append(1 << 64),
