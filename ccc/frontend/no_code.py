@@ -9,13 +9,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-NO_CODE = rb"""["'/](?:
+_WORDS = (b"case", b"return", b"else", b"do", b"throw", b"sizeof", b"if", b"elif")
+"""What a literal of a character may stand behind without a space, besides its prefixes: behind any
+other word, and digits, ``'`` stands between digits."""
+_BEHIND_A_WORD = b"|".join(rb"(?<=\b%b')" % word for word in _WORDS)
+NO_CODE = (
+    rb"""["'/](?:
       (?:(?<=\bR")|(?<=\b[uUL]R")|(?<=\bu8R"))(?P<end>[^()\\\s]{0,16})\(.*?\)(?P=end)"
     | (?<=")(?:\\\r?\n|\\.|[^"\\\n])*"
-    | (?<=')(?:(?<!\w')|(?<=\b[uUL]')|(?<=\bu8'))(?:\\\r?\n|\\.|[^'\\\n])*'  # else digits
+    | (?<=')(?:(?<!\w')|(?<=\b[uUL]')|(?<=\bu8')|"""
+    + _BEHIND_A_WORD
+    + rb""")(?:\\\r?\n|\\.|[^'\\\n])*'
     | (?<=/)/(?:\\\r?\n|[^\n])*
     | (?<=/)\*.*?\*/
 )"""
+)
 """One of them; a pattern that begins with a character is found much faster than one that begins
 with a choice."""
 _NO_CODE = re.compile(NO_CODE, re.DOTALL | re.VERBOSE)

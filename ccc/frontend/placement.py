@@ -145,6 +145,8 @@ class Placement:
                     f'"ccc if" stands {found}, which is an arm of a branch; remove it, and put one '
                     'before the first "if", which speaks of all arms'
                 )
+            if name == "switch" and what.startswith(("switch (", "switch(")):
+                return f'"ccc switch" stands {found}, whose cases are in no braces; put them there'
             other = self._directive_of(placed)
             return (
                 f'"ccc {name}" stands {found}; '

@@ -19,6 +19,7 @@ from ccc.device import gpu
 from ccc.errors import BuildError, CccError, Span, render
 from ccc.frontend import marking as source
 from ccc.frontend.headers import definitions
+from ccc.frontend.no_code import NO_CODE
 from ccc.jit.job import UNNAMED, CompileJob
 from ccc.nvcc import run as nvcc
 
@@ -28,7 +29,7 @@ _FOR_PTXAS = re.compile(r"--?(maxrregcount|ptxas-options|Xptxas)\b")
 _UNKNOWN_PRAGMA = re.compile(r"^(.+)\((\d+)\): warning #161-D:[^\n]*\n([^\n]*)", re.MULTILINE)
 _PRAGMA = re.compile(r"#\s*pragma\b")
 _ANNOTATION = re.compile(r"\bccc\s+[a-z]")
-_NO_CODE = re.compile(r"""//[^\n]*|/\*[\s\S]*?\*/|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""")
+_NO_CODE = re.compile(NO_CODE.decode(), re.DOTALL | re.VERBOSE)
 _NOWHERE = f"/dev/null/{UNNAMED}"
 """A file in no folder: as for CuPy, headers are not sought in the working folder."""
 _NOT_READ = (

@@ -411,6 +411,7 @@ def test_what_is_no_code_stays_as_it_is(before: str, behind: str) -> None:
     [
         "int a = 1'000; auto b = \"/*\"; int c = 0x7fU'ff'00 + 1'0; // '",
         """char c = '"', d = u8'"', e = L'"', f = '\\'', g = '\\\\';""",
+        """switch (i) { case'"': case'/': return'"'; }""",
         'auto s = "R\\"("; auto t = FOR"("; int a = b / c; /**/ /*/ "*/',
         'auto s = R"a(\n)" ")a" "/*"; auto t = R"(/*)";',
         "#error don't\n#error /* \" */",

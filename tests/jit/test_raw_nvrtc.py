@@ -217,6 +217,8 @@ def test_half_a_pair_of_brackets_in_a_macro() -> None:
     before = '#define BEGIN { /* } */ "}"\n'
     assert 'the macro "BEGIN" holds one of two brackets' in complaint(kernel(PLAIN, before))
     assert "one of two brackets" in complaint(kernel(PLAIN), "-DBEGIN={")
+    digits = before.replace("{ /* } */", "x[0] = 1'0; { y[0] = 2'0;")
+    assert "one of two brackets" in complaint(kernel(PLAIN, digits))
     assert build(request(kernel(PLAIN, before), ours=Options(off=True)))
     assert build(request(kernel("x[i] = 2;", before).replace("#pragma ccc for", "")))
 
