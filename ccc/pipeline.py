@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import Refinement, copies, find_paths
+from ccc.analysis.paths.find import Refinement, find_paths
+from ccc.analysis.paths.locate import copies
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable

@@ -23,8 +23,8 @@ from typing import ClassVar
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import independent_loops
 from ccc.analysis.paths.invariant_stores import InvariantStores
+from ccc.analysis.paths.locate import independent_loops
 from ccc.analysis.paths.model import instructions_of
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address

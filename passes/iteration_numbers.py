@@ -38,7 +38,7 @@ from collections.abc import Collection
 from typing import ClassVar
 
 from ccc.analysis.companions import Companions, Replacement
-from ccc.analysis.paths.find import groups_of_loops
+from ccc.analysis.paths.locate import groups_of_loops
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Block, Function, Instruction
 from ccc.ir.operands import Register

@@ -30,8 +30,8 @@ from typing import ClassVar
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import independent_loops
 from ccc.analysis.paths.induction import number_of_type
+from ccc.analysis.paths.locate import independent_loops
 from ccc.analysis.paths.model import instructions_of
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Block, Instruction

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ccc.analysis.paths.find import INNER_LOOPS
+from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.compiler.advice import advised
 from ccc.compiler.module import ModuleContext
 from ccc.compiler.outcome import FunctionOutcome, Outcomes

@@ -16,7 +16,7 @@ import networkx as nx
 
 from ccc.analysis.defuse import def_use_graph
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import extent
+from ccc.analysis.paths.locate import extent
 from ccc.analysis.paths.model import LeftPath, Path
 from ccc.compiler.transform import marked_functions
 from ccc.demangle import demangle

@@ -41,14 +41,9 @@ from collections.abc import Collection
 from typing import Any, ClassVar
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import (
-    INNER_LOOPS,
-    NO_LOOP,
-    annotated_loops,
-    find_paths,
-    located,
-)
+from ccc.analysis.paths.find import find_paths
 from ccc.analysis.paths.iteration_space import IterationSpace, find_iteration_space
+from ccc.analysis.paths.locate import INNER_LOOPS, NO_LOOP, annotated_loops, located
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path, Refused
 from ccc.analysis.paths.nests import Nest, find_nest
 from ccc.ir.markers import ARMS

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import INNER_LOOPS
+from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.ir.edit import Emitter
 from ccc.ir.markers import ARMS
 from ccc.ir.nodes import Block, Instruction

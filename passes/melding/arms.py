@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ccc.analysis.callees import called
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import extent
+from ccc.analysis.paths.locate import extent
 from ccc.analysis.paths.model import FoundPath, Refused, at, instructions_of
 from ccc.ir.edit import jump
 from ccc.ir.markers import ARMS

@@ -39,7 +39,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import extent
+from ccc.analysis.paths.locate import extent
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Refused
 from ccc.ir.edit import make_explicit, remove_jumps_to_next
 from ccc.ir.nodes import MarkerNote

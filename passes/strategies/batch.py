@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import INNER_LOOPS
+from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.analysis.paths.model import Path, instructions_of
 from ccc.ir.markers import ARMS
 from ccc.passes.context_collection.batches import Batches

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import INNER_LOOPS
+from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.analysis.paths.model import Path, Refused, instructions_of
 from ccc.analysis.paths.split_iteration import (
     ReturningPath,

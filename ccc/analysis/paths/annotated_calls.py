@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ccc.analysis.callees import Callees, callee
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import INNER_LOOPS
+from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.ir.markers import ARMS, WHOLE_KERNEL
 from ccc.ir.nodes import Instruction
 

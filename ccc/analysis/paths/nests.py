@@ -14,7 +14,7 @@ from ccc.analysis.cfg import EXIT
 from ccc.analysis.convergence import ReconvergencePoint, find_reconvergence
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import NO_LOOP
+from ccc.analysis.paths.locate import NO_LOOP
 from ccc.analysis.paths.model import FoundPath, LeftPath, Refused, at, instructions_of
 from ccc.ptx.opcodes import Effect
 

@@ -1,0 +1,121 @@
+"""Where annotated loops and paths are, by the markers: whether they can be collected is for
+:mod:`ccc.analysis.paths.find`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+from ccc.analysis.cfg import EXIT
+from ccc.analysis.companions import Companions
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path
+from ccc.analysis.paths.reductions import find_groups, find_reductions
+from ccc.ir.markers import ARMS, Marker
+
+NO_LOOP = "no loop is left here; does it run more than once?"
+INNER_LOOPS = ("while", "variable", "recursion")
+
+_AnyPath = TypeVar("_AnyPath", bound=FoundPath)
+
+
+def copies(marker: Marker, facts: Facts) -> list[str]:
+    """Where the paths with a marker are entered, first turns that nvcc took out of a loop left
+    out; in the order of their blocks."""
+    found = without_first_turns(located(facts), facts)
+    return [path.entry for path in found if path.marker == marker]
+
+
+def without_first_turns(paths: list[_AnyPath], facts: Facts) -> list[_AnyPath]:
+    """Without first turns that nvcc took out of a loop, and without the copies of recursive
+    functions before the loop that nvcc made of the rest."""
+    heads = {loop.header for loop in facts.loops}
+
+    def is_loop(path: FoundPath) -> bool:
+        if path.marker.kind == "recursion":
+            return isinstance(path, Path)
+        vanished = isinstance(path, LeftPath) and path.reason == NO_LOOP
+        return path.entry in heads and not vanished
+
+    loops = {path.marker.identifier for path in paths if path.repeats and is_loop(path)}
+    return [
+        path
+        for path in paths
+        if not path.repeats or is_loop(path) or path.marker.identifier not in loops
+    ]
+
+
+def located(facts: Facts) -> list[FoundPath]:
+    """A path for each marker of one, with its entry; some are left already."""
+    found: dict[tuple[int, str, str], FoundPath] = {}
+    for block in facts.function.blocks:
+        for marker in block.markers:
+            if marker.kind in INNER_LOOPS:
+                path = _located_loop(FoundPath(marker, block.label, repeats=True), facts)
+            elif marker.kind in ARMS:
+                path = FoundPath(marker, block.label, repeats=False)
+            else:
+                continue
+            found.setdefault(path.key, path)
+    return list(found.values())
+
+
+def _located_loop(path: FoundPath, facts: Facts) -> FoundPath:
+    """A path that repeats is entered at the head of its loop."""
+    loop = next((loop for loop in facts.loops if path.entry in loop.blocks), None)
+    if loop is not None and not is_stray(facts, loop, path.marker):
+        return replace(path, entry=loop.header)
+    in_kernel = facts.function.kind == "entry"
+    return LeftPath(**vars(path), reason=NO_LOOP) if in_kernel else path
+
+
+def extent(path: FoundPath, facts: Facts) -> frozenset[str]:
+    """The blocks that belong to the path, wherever it lies."""
+    if path.repeats:
+        around = [loop for loop in facts.loops if loop.header == path.entry]
+        return around[0].blocks if around else frozenset()
+    dominated = facts.dominators.dominated(path.entry)
+    return frozenset(label for label in dominated if label in facts.graph and label != EXIT)
+
+
+def annotated_loops(facts: Facts) -> list[FoundLoop]:
+    """The natural loops that hold a ``for`` marker, inner before outer."""
+    found: dict[str, FoundLoop] = {}
+    for label in facts.graph:
+        for marker in facts.blocks[label].markers if label != EXIT else ():
+            if marker.kind == "for":
+                loop = next((loop for loop in facts.loops if label in loop.blocks), None)
+                if loop is not None and not is_stray(facts, loop, marker):
+                    accumulators = find_reductions(marker, loop, facts)
+                    found.setdefault(loop.header, FoundLoop(marker, loop, accumulators))
+    return list(found.values())
+
+
+def groups_of_loops(facts: Facts) -> list[tuple[FoundLoop, list[Companions]]]:
+    """The annotated loops, with the reductions in which values have companions."""
+    loops = ((one, find_groups(one.marker, one.loop, facts)) for one in annotated_loops(facts))
+    return [(loop, groups) for loop, groups in loops if groups]
+
+
+def independent_loops(facts: Facts) -> list[Loop]:
+    """The loops that are marked ``for variable``."""
+    found = {}
+    for label in facts.graph:
+        for marker in facts.blocks[label].markers if label in facts.blocks else ():
+            loop = next((loop for loop in facts.loops if label in loop.blocks), None)
+            if marker.kind == "variable" and loop and not is_stray(facts, loop, marker):
+                found[loop.header] = loop
+    return list(found.values())
+
+
+def is_stray(facts: Facts, loop: Loop, marker: Marker) -> bool:
+    """Whether the annotated loop is gone and its marker fell into the loop around it.
+
+    The ``loop`` marker stands before the annotated loop: inside ``loop`` only if that is another.
+    """
+    return any(
+        other.kind == "loop" and other.identifier == marker.identifier
+        for label in loop.blocks
+        for other in facts.blocks[label].markers
+    )
