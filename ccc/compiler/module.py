@@ -46,8 +46,11 @@ DEVICE_LAUNCH = re.compile(r"\b(?:__cudaCDP2LaunchDevice|cudaLaunchDevice|cudaGr
 """What a launch in a kernel becomes."""
 
 _OWN_NAMES = ("ccc_", "_ccc")
-_LITERAL = "$str"
 """What is part of every name that is put into PTX."""
+_LITERAL = re.compile(r"\$str(?:\$\d+)?")
+"""What nvcc calls a string literal,"""
+_BYTES = re.compile(r"\d+(?:\s*,\s*\d+)*")
+"""and how it writes it."""
 
 DYNAMIC_SIZE = "%dynamic_smem_size"
 
@@ -248,11 +251,19 @@ class ModuleContext:
 
 
 def _literals(variables: Iterable[Variable]) -> dict[str, str]:
-    """The string literals of the source, by the names that nvcc gives them."""
-    return {
-        variable.name: "".join(chr(int(byte)) for byte in variable.initializer.split(","))
+    """The string literals of the source, by the names that nvcc gives them. A variable may be called
+    so, too: what is no string, and what other files may write, is none."""
+    texts = {
+        variable.name: variable.initializer or ""
         for variable in variables
-        if variable.name.startswith(_LITERAL) and variable.initializer
+        if _LITERAL.fullmatch(variable.name)
+        and variable.type == "b8"
+        and ".visible" not in variable.text
+    }
+    return {
+        name: "".join(chr(int(byte)) for byte in text.split(","))
+        for name, text in texts.items()
+        if _BYTES.fullmatch(text)
     }
 
 

@@ -189,3 +189,12 @@ def test_a_function_that_no_kernel_calls_is_not_to_be_inlined() -> None:
     alone = before[: before.index(".visible .entry")]
     (said,) = transform(alone).diagnostics
     assert "into its kernel; no kernel of this file calls it: put the function" in said
+
+
+@pytest.mark.parametrize("values", ["-1, 2000000", "1.5", "other", "97, 98"])
+def test_a_variable_may_be_called_as_a_literal_is(values: str) -> None:
+    variables = f".global .u32 other;\n.global .align 4 .u32 $strange[2] = {{{values}}};\n"
+    named = f".visible .global .align 1 .b8 $str[2] = {{{values}}};\n"
+    for text in (variables, named, named.replace(".visible ", "")):
+        marked = golden("two_loops").before.replace(".visible .entry", f"{text}.visible .entry")
+        assert transform(marked).report["kernels"][0]["paths"][0]["applied"]
