@@ -251,8 +251,8 @@ class ModuleContext:
 
 
 def _literals(variables: Iterable[Variable]) -> dict[str, str]:
-    """The string literals of the source, by the names that nvcc gives them. A variable may be called
-    so, too: what is no string, and what other files may write, is none."""
+    """The string literals of the source, by the names that nvcc gives them. A variable may be
+    called so, too: what is no string, and what other files may write, is none."""
     texts = {
         variable.name: variable.initializer or ""
         for variable in variables
