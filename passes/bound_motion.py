@@ -24,11 +24,10 @@ from typing import ClassVar
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.invariant_stores import InvariantStores
-from ccc.analysis.paths.locate import independent_loops
 from ccc.analysis.paths.model import instructions_of
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address
-from ccc.passes.preheader import ORDERS, invariants, put_before, with_operands
+from ccc.passes.preheader import ORDERS, independent_in_turn, invariants, put_before, with_operands
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import MAY_BE_GLOBAL, STRONG
@@ -41,11 +40,7 @@ class BoundMotion(Pass):
 
     def run(self, kernel: Kernel) -> None:
         """Move what can be moved, one loop after the other."""
-        if kernel.facts.unknown is not None or not kernel.facts.is_reducible:
-            return
-        for header in [loop.header for loop in independent_loops(kernel.facts)]:
-            facts = kernel.facts
-            loop = next(loop for loop in facts.loops if loop.header == header)
+        for loop, facts in independent_in_turn(kernel):
             moved = _bound(loop, facts)
             if moved:
                 put_before(kernel.function, loop, moved, facts)

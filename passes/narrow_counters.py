@@ -31,12 +31,11 @@ from typing import ClassVar
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import number_of_type
-from ccc.analysis.paths.locate import independent_loops
 from ccc.analysis.paths.model import instructions_of
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Immediate
-from ccc.passes.preheader import put_before
+from ccc.passes.preheader import independent_in_turn, put_before
 from ccc.pipeline import Kernel, Pass
 from ccc.snippet import Snippet
 
@@ -60,11 +59,7 @@ class NarrowCounters(Pass):
 
     def run(self, kernel: Kernel) -> None:
         """Do so with one loop after the other."""
-        if kernel.facts.unknown is not None or not kernel.facts.is_reducible:
-            return
-        for header in [loop.header for loop in independent_loops(kernel.facts)]:
-            facts = kernel.facts
-            loop = next(loop for loop in facts.loops if loop.header == header)
+        for loop, facts in independent_in_turn(kernel):
             end = _end(loop, facts)
             if end is not None and (narrowing := _narrowing(end, loop, facts)) is not None:
                 step = _step_before(narrowing, end, loop, facts)

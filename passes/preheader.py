@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.locate import independent_loops
 from ccc.analysis.paths.model import instructions_of
 from ccc.ir.edit import jump, make_explicit, remove_jumps_to_next, retarget
 from ccc.ir.nodes import Block, Function, Instruction
 from ccc.ir.operands import Register
+from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import Effect
 
 ORDERS = Effect.FENCE | Effect.BARRIER | Effect.COLLECTIVE | Effect.CALL | Effect.OPAQUE
 """Of what a thread may wait at, or end in; nothing is moved over it."""
+
+
+def independent_in_turn(kernel: Kernel) -> Iterator[tuple[Loop, Facts]]:
+    """The loops whose turns are independent, each as it is when the one before may have changed
+    the kernel; none where something in it is not known."""
+    if kernel.facts.unknown is not None or not kernel.facts.is_reducible:
+        return
+    for header in [loop.header for loop in independent_loops(kernel.facts)]:
+        yield next(loop for loop in kernel.facts.loops if loop.header == header), kernel.facts
 
 
 def invariants(
