@@ -17,22 +17,17 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import find_counter
 from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.analysis.paths.split_iteration import ReturningPath, returning
-from ccc.errors import CccError
 from ccc.ir.markers import Marker
 from ccc.options import Request
-from ccc.passes.context_collection.layout import Plan, on_paper
+from ccc.passes.context_collection.layout import on_paper
 from ccc.passes.launch_shape import (
-    SIZES,
-    known_block_size,
-    shared_bytes,
-    shared_room,
     static_room,
 )
+from ccc.passes.room import first_without_room, no_room, resident, room_of, warps_of, why_no_stacks
 from ccc.passes.strategies.engage import NOT_ALONE, is_of_others
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.merge import merging
 from ccc.passes.strategies.strategy import (
-    WORD_BYTES,
     Choice,
     Collectable,
     Decision,
@@ -58,9 +53,6 @@ from ccc.passes.thresholds import (
     TURNS_LENGTH,
 )
 from ccc.pipeline import Kernel, PathRecord
-from ccc.ptx.dynamic_stack import added
-from ccc.ptx.occupancy import occupancy
-from ccc.ptx.types import DEFAULT_SHARED_BYTES, WARP_SIZE
 
 REPEATING = "merge"
 """What serves paths that repeat, whatever serves the others: a task comes back after some turns,
@@ -85,11 +77,6 @@ NEEDS_LEFT = (
 )
 ASK_THERE = "; ask for a strategy there, too"
 KEPT = "its tasks stay with their lanes, which go round together"
-
-DYNAMIC = (
-    "the kernel has dynamic shared memory, and with the stack it might be more than a launch gets; "
-    "say with --ccc-dynamic-shared=N how many bytes a launch asks for at most"
-)
 
 
 def decide(
@@ -376,7 +363,7 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
     if not decision.strategies:
         staying = tuple((one.record, one.path.stays) for one in decision.paths if one.path.stays)
         return Choice(decision, LEAVE, start, staying)
-    room, static = _room(kernel), max(static_room(kernel), 0) // _warps(kernel)
+    room, static = room_of(kernel), max(static_room(kernel), 0) // warps_of(kernel)
     asked = {str(path.request) for path in decision.paths}
     strategies = [
         one for one in decision.strategies if alone or one.iterations == 1 or one.name in asked
@@ -396,109 +383,8 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
             kernel.decline(marker, no_room(kernel, layout.share))
     able = [one for one in zip(strategies, layouts, strict=True) if one[1].share <= room]
     if able:
-        strategy, _ = max(able, key=lambda one: _resident(kernel, one[1].share))
+        strategy, _ = max(able, key=lambda one: resident(kernel, one[1].share))
         return Choice(decision, strategy, start)
     smallest, _ = min(zip(strategies, layouts, strict=True), key=lambda one: one[1].share)
-    left = _first_without_room(Choice(decision, smallest, start), kernel, room)
+    left = first_without_room(Choice(decision, smallest, start), kernel, room)
     return Choice(decision, LEAVE, start, (left,))
-
-
-def _resident(kernel: Kernel, share: int) -> int:
-    """How many blocks a multiprocessor holds if each warp has a share of so many bytes."""
-    block = known_block_size(kernel.function, kernel.options.max_block)
-    needed = _used(kernel) + added(share, block)
-    try:
-        return occupancy(kernel.arch, kernel.registers or 0, needed, block).blocks
-    except CccError:  # an architecture that is not known
-        return 0
-
-
-def why_no_stacks(kernel: Kernel) -> str | None:
-    """Why no stack can be put beside the shared memory of the kernel, if none can."""
-    if kernel.dynamic_shared_bytes is None:
-        return DYNAMIC
-    if kernel.callee_shared_bytes is None:
-        return (
-            f"the kernel calls {kernel.unseen_callee}, whose shared memory is not seen here, "
-            "and with the stack it might be more than a block gets; say with "
-            "--ccc-callee-shared=N how many bytes such functions take at most"
-        )
-    return None
-
-
-def _warps(kernel: Kernel) -> int:
-    return -(-known_block_size(kernel.function, kernel.options.max_block) // WARP_SIZE)
-
-
-def _used(kernel: Kernel) -> int:
-    return shared_bytes(kernel) or 0
-
-
-def _room(kernel: Kernel) -> int:
-    """The bytes that a warp can have: none where the kernel has more than a block gets already."""
-    return max(shared_room(kernel), 0) // _warps(kernel)
-
-
-def _first_without_room(choice: Choice, kernel: Kernel, room: int) -> tuple[PathRecord, str]:
-    """The first path that does not fit behind those that get stacks before it, and what to do
-    about it. Without the loop around them, paths that carry its tasks can do nothing."""
-    ranked = sorted(
-        choice.decision.paths,
-        key=lambda one: (one.path.carries_parent, kernel.ranks.get(one.path.key, 0)),
-    )
-    decision = replace(choice.decision, paths=tuple(ranked))
-    layout = on_paper(replace(choice, decision=decision))
-    for plan in layout.plans:
-        if plan.stack.entries and plan.end > room:
-            return plan.record, _too_large(kernel, plan)
-    told = f"a warp would take {layout.share} bytes of shared memory, and gets {room}"
-    fits = _what_fits(kernel, layout.share)
-    return layout.plans[0].record, told + fits  # sums alone are too large
-
-
-def _too_large(kernel: Kernel, plan: Plan) -> str:
-    block = known_block_size(kernel.function, kernel.options.max_block)
-    used = _used(kernel) + plan.stack.offset * _warps(kernel)
-    needed = plan.end
-    entry = (plan.end - plan.stack.offset) // plan.stack.entries
-    total = _used(kernel) + needed * _warps(kernel)
-    return (
-        f"its context of {entry} bytes a task does not fit into shared memory for "
-        f"blocks of {block} threads beside the {used} bytes in use (a block would have {total} and "
-        f"gets {_used(kernel) + shared_room(kernel)})"
-        f"{_what_fits(kernel, needed, _smaller_context(kernel, plan))}"
-    )
-
-
-def _smaller_context(kernel: Kernel, plan: Plan) -> str:
-    """How large a context there would be room for, if for any."""
-    words = (_room(kernel) - plan.stack.offset) // plan.stack.entries // WORD_BYTES
-    return f"a context of {words * WORD_BYTES} bytes has room" if words > 0 else ""
-
-
-def no_room(kernel: Kernel, share: int) -> str:
-    """What is said of strategies whose stacks, of so many bytes a warp, are too large."""
-    used = _used(kernel)
-    beside = f" beside the {used} bytes in use" if used else ""
-    return f"its stacks do not fit into shared memory{beside}{_what_fits(kernel, share)}"
-
-
-def _is_size_known(kernel: Kernel) -> bool:
-    """Whether anybody says how large its blocks are; else they are taken to be the largest."""
-    return bool(kernel.options.max_block) or any(one in kernel.function.limits for one in SIZES)
-
-
-def _what_fits(kernel: Kernel, share: int, smaller_context: str = "") -> str:
-    """What would make room for so many bytes a warp: smaller blocks, a smaller context, or launches
-    that ask for more shared memory; nothing where none would."""
-    fits = max(shared_room(kernel), 0) // share * WARP_SIZE
-    may_grow = kernel.takes_dynamic and kernel.shared_limit == DEFAULT_SHARED_BYTES
-    limit = _used(kernel) + share * _warps(kernel) + kernel.dynamic_alignment
-    ways = [f"blocks of {fits} threads have room" if fits else "", smaller_context]
-    if fits and not _is_size_known(kernel):
-        say = "say how large its blocks are, by __launch_bounds__ or --ccc-max-block"
-        ways = [f"{say}: {fits} fit"]
-    if may_grow and _resident(kernel, share):
-        more = f"--ccc-shared-limit={limit}, and the host adds what the report says to launches"
-        ways.append(f"or {more}" if any(ways) else f"say {more}")
-    return "".join(f"; {way}" for way in ways if way)

@@ -87,6 +87,7 @@ HELPERS = (
     "ccc.passes.choice.exchange",
     "ccc.passes.choice.work",
     "ccc.passes.policy",
+    "ccc.passes.room",
     "ccc.passes.thresholds",
     "ccc.passes.context_collection.reduction",
     "ccc.passes.context_collection.group_slots",

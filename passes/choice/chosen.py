@@ -9,7 +9,7 @@ from ccc.analysis.callees import callee
 from ccc.analysis.paths.model import instructions_of
 from ccc.demangle import demangle
 from ccc.passes.choice.path_cost import PathCost
-from ccc.passes.policy import no_room, why_no_stacks
+from ccc.passes.room import no_room, why_no_stacks
 from ccc.passes.thresholds import GAIN, LONG_PATH, LOSS
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import Effect

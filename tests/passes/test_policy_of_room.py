@@ -13,7 +13,8 @@ from ccc.ir.printer import print_function
 from ccc.nvcc.command import usage
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_collection.layout import on_paper
-from ccc.passes.policy import no_room, settle
+from ccc.passes.policy import settle
+from ccc.passes.room import no_room
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.merge import MERGE

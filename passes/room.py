@@ -1,0 +1,124 @@
+"""Whether stacks have room in shared memory, and what is said where they have none.
+
+No pass; the policy and the choice ask it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ccc.errors import CccError
+from ccc.passes.context_collection.layout import Plan, on_paper
+from ccc.passes.launch_shape import SIZES, known_block_size, shared_bytes, shared_room
+from ccc.passes.strategies.strategy import WORD_BYTES, Choice
+from ccc.pipeline import Kernel, PathRecord
+from ccc.ptx.dynamic_stack import added
+from ccc.ptx.occupancy import occupancy
+from ccc.ptx.types import DEFAULT_SHARED_BYTES, WARP_SIZE
+
+DYNAMIC = (
+    "the kernel has dynamic shared memory, and with the stack it might be more than a launch gets; "
+    "say with --ccc-dynamic-shared=N how many bytes a launch asks for at most"
+)
+
+
+def resident(kernel: Kernel, share: int) -> int:
+    """How many blocks a multiprocessor holds if each warp has a share of so many bytes."""
+    block = known_block_size(kernel.function, kernel.options.max_block)
+    needed = _used(kernel) + added(share, block)
+    try:
+        return occupancy(kernel.arch, kernel.registers or 0, needed, block).blocks
+    except CccError:  # an architecture that is not known
+        return 0
+
+
+def why_no_stacks(kernel: Kernel) -> str | None:
+    """Why no stack can be put beside the shared memory of the kernel, if none can."""
+    if kernel.dynamic_shared_bytes is None:
+        return DYNAMIC
+    if kernel.callee_shared_bytes is None:
+        return (
+            f"the kernel calls {kernel.unseen_callee}, whose shared memory is not seen here, "
+            "and with the stack it might be more than a block gets; say with "
+            "--ccc-callee-shared=N how many bytes such functions take at most"
+        )
+    return None
+
+
+def warps_of(kernel: Kernel) -> int:
+    """The warps of the largest block of a kernel."""
+    return -(-known_block_size(kernel.function, kernel.options.max_block) // WARP_SIZE)
+
+
+def _used(kernel: Kernel) -> int:
+    return shared_bytes(kernel) or 0
+
+
+def room_of(kernel: Kernel) -> int:
+    """The bytes that a warp can have: none where the kernel has more than a block gets already."""
+    return max(shared_room(kernel), 0) // warps_of(kernel)
+
+
+def first_without_room(choice: Choice, kernel: Kernel, room: int) -> tuple[PathRecord, str]:
+    """The first path that does not fit behind those that get stacks before it, and what to do
+    about it. Without the loop around them, paths that carry its tasks can do nothing."""
+    ranked = sorted(
+        choice.decision.paths,
+        key=lambda one: (one.path.carries_parent, kernel.ranks.get(one.path.key, 0)),
+    )
+    decision = replace(choice.decision, paths=tuple(ranked))
+    layout = on_paper(replace(choice, decision=decision))
+    for plan in layout.plans:
+        if plan.stack.entries and plan.end > room:
+            return plan.record, _too_large(kernel, plan)
+    told = f"a warp would take {layout.share} bytes of shared memory, and gets {room}"
+    fits = _what_fits(kernel, layout.share)
+    return layout.plans[0].record, told + fits  # sums alone are too large
+
+
+def _too_large(kernel: Kernel, plan: Plan) -> str:
+    block = known_block_size(kernel.function, kernel.options.max_block)
+    used = _used(kernel) + plan.stack.offset * warps_of(kernel)
+    needed = plan.end
+    entry = (plan.end - plan.stack.offset) // plan.stack.entries
+    total = _used(kernel) + needed * warps_of(kernel)
+    return (
+        f"its context of {entry} bytes a task does not fit into shared memory for "
+        f"blocks of {block} threads beside the {used} bytes in use (a block would have {total} and "
+        f"gets {_used(kernel) + shared_room(kernel)})"
+        f"{_what_fits(kernel, needed, _smaller_context(kernel, plan))}"
+    )
+
+
+def _smaller_context(kernel: Kernel, plan: Plan) -> str:
+    """How large a context there would be room for, if for any."""
+    words = (room_of(kernel) - plan.stack.offset) // plan.stack.entries // WORD_BYTES
+    return f"a context of {words * WORD_BYTES} bytes has room" if words > 0 else ""
+
+
+def no_room(kernel: Kernel, share: int) -> str:
+    """What is said of strategies whose stacks, of so many bytes a warp, are too large."""
+    used = _used(kernel)
+    beside = f" beside the {used} bytes in use" if used else ""
+    return f"its stacks do not fit into shared memory{beside}{_what_fits(kernel, share)}"
+
+
+def _is_size_known(kernel: Kernel) -> bool:
+    """Whether anybody says how large its blocks are; else they are taken to be the largest."""
+    return bool(kernel.options.max_block) or any(one in kernel.function.limits for one in SIZES)
+
+
+def _what_fits(kernel: Kernel, share: int, smaller_context: str = "") -> str:
+    """What would make room for so many bytes a warp: smaller blocks, a smaller context, or launches
+    that ask for more shared memory; nothing where none would."""
+    fits = max(shared_room(kernel), 0) // share * WARP_SIZE
+    may_grow = kernel.takes_dynamic and kernel.shared_limit == DEFAULT_SHARED_BYTES
+    limit = _used(kernel) + share * warps_of(kernel) + kernel.dynamic_alignment
+    ways = [f"blocks of {fits} threads have room" if fits else "", smaller_context]
+    if fits and not _is_size_known(kernel):
+        say = "say how large its blocks are, by __launch_bounds__ or --ccc-max-block"
+        ways = [f"{say}: {fits} fit"]
+    if may_grow and resident(kernel, share):
+        more = f"--ccc-shared-limit={limit}, and the host adds what the report says to launches"
+        ways.append(f"or {more}" if any(ways) else f"say {more}")
+    return "".join(f"; {way}" for way in ways if way)
