@@ -55,7 +55,7 @@ LIMITS: dict[int, Limits] = {
 """What a multiprocessor of each architecture holds."""
 
 MULTIPROCESSORS: dict[int, int] = {
-    70: 80, 72: 8, 75: 72, 80: 108, 86: 84, 87: 16, 88: 84, 89: 142, 90: 132, 100: 148, 103: 148,
+    70: 80, 72: 8, 75: 72, 80: 108, 86: 84, 87: 16, 88: 84, 89: 142, 90: 132, 100: 148, 103: 160,
     110: 20, 120: 188, 121: 48,
 }  # fmt: skip
 """How many the largest card of each architecture has that is sold (NVIDIA's data sheets): V100,

@@ -164,7 +164,7 @@ def passage(
     length = sum(number * len(mine) for mine, number in blocks)
     found = Passage(work + Work.sectors(ONE_ADDRESS * queued), length)
     for name, number in _calls(blocks) if depth < MOST_CALLS else ():
-        found = found.with_call(_body(name, facts, depth + 1), number)
+        found = found.with_call(facts.once(_body, (name, depth + 1)), number)
     return found
 
 
@@ -174,8 +174,9 @@ def _calls(blocks: Iterable[tuple[list[Instruction], float]]) -> Iterable[tuple[
     return [(callee(one), number) for one, number in every if one.effects & Effect.CALL]
 
 
-def _body(name: str, facts: Facts, depth: int) -> Passage:
-    """What a called function takes; nothing where the file lacks it."""
+def _body(called: tuple[str, int], facts: Facts) -> Passage:
+    """What a called function takes, at a depth of calls; nothing where the file lacks it."""
+    name, depth = called
     function = facts.callees.load(name) if name else None
     if function is None or not function.blocks:
         return Passage(Work(), 0.0)
