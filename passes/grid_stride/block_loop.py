@@ -103,8 +103,9 @@ class _Repetition:
         self.function = kernel.function
         self.record = record
         self.undefined = kernel.facts.liveness.live_in(kernel.facts.entry)
-        self.for_block = needs_block_barrier(kernel.facts, kernel.load)
-        self.for_warp = needs_warp_barrier(kernel.facts)
+        meets = not kernel.blocks_stay  # no thread goes on to a further block
+        self.for_block = needs_block_barrier(kernel.facts, kernel.load) if meets else None
+        self.for_warp = needs_warp_barrier(kernel.facts) if meets else None
         self.schedule = self._make_schedule(room)
 
     def _make_schedule(self, room: Room) -> Schedule:

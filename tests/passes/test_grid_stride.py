@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from breadth import one_in
 from collecting import transform
+from emulating import needs_nvcc
 
 from ccc.compiler.transform import transform as by_default
 from ccc.emulator import Module
@@ -349,6 +350,43 @@ def test_blocks_stay_where_lanes_only_share_lists(strategy: str) -> None:
         Module(text).get_function("k")((blocks,), (threads,), (expected,))
         Module(done.ptx).get_function("k")((blocks,), (threads,), (made,), schedule=1)
         assert (made == expected).all()
+
+
+MEETS = """
+mov.u32 %r8, 5;
+shfl.sync.bfly.b32 %r8, %r8, 1, 31, -1;
+"""
+
+
+def test_what_blocks_run_one_after_the_other_lets_them_meet() -> None:
+    text = lists("engage").replace("mov.u32 %r9, 0;", f"{MEETS}mov.u32 %r9, 0;")
+    path = transform(text).remarks["k"][-1]
+    assert "lets warps meet between its blocks; write the loop" in str(path.reason)
+
+
+TABLE = """
+#pragma ccc grid_stride
+__global__ void __launch_bounds__(64) k(const int *__restrict__ x, int *__restrict__ y, int n) {
+    __shared__ int table[64];
+    table[threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];
+    __syncthreads();
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int d = table[i & 63];
+        #pragma ccc for variable strategy(engage)
+        for (int e = 0; e < d; e++) atomicAdd(&y[i + e], x[i * 9 + e]);
+    }
+}
+"""
+
+
+@needs_nvcc
+def test_a_block_that_runs_no_other_ends_without_a_barrier() -> None:
+    done = nvcc.compile(TABLE)
+    told = {one["strategy"]: one.get("schedule") for one in done.report["kernels"][0]["paths"]}
+    assert told == {"grid_stride": "launched", "engage": None}
+    assert done.ptx.count("bar.sync") == 1
+    assert "barrier.sync" not in done.ptx
 
 
 @pytest.mark.parametrize(

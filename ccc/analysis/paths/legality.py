@@ -91,6 +91,11 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
         advice = "move it out of the loop"
         if instruction.name in EXCHANGES:  # all others stay where they are, whoever comes
             advice += ", or let all lanes come to it in every iteration, and end the loop together"
+        elif instruction.name == "bar" and holds_the_kernel(annotated, facts):
+            raise Refused(
+                "there are warp-collectives in the kernel, so that ccc grid_stride lets warps meet "
+                "between its blocks; write the loop, with ccc for"
+            )
         raise Refused(
             f"there is a warp-collective in the annotated loop{at(instruction)}; {advice}"
         )
