@@ -94,7 +94,7 @@ class ModuleContext:
         except CccError as obstacle:  # whatever they are, no function is changed then
             variables, self._obstacle = [], obstacle
         self._shared = {v.name: v for v in variables if v.space == "shared"}
-        self._callees = Callees(self.load, promised, _literals(variables))
+        self._callees = Callees(self.load, promised, literals(variables))
         self._files = parse_files(module.text)
         self._options = options
         self._tuned = tuned
@@ -250,11 +250,12 @@ class ModuleContext:
         return found, unseen
 
 
-def _literals(variables: Iterable[Variable]) -> dict[str, str]:
+def literals(variables: Iterable[Variable]) -> dict[str, str]:
     """The string literals of the source, by the names that nvcc gives them. A variable may be
-    called so, too: what is no string, and what other files may write, is none."""
+    called so, too: what is no string, has room for more, or may be written by other files, is
+    none."""
     texts = {
-        variable.name: variable.initializer or ""
+        variable.name: (variable.initializer or "", variable.bytes)
         for variable in variables
         if _LITERAL.fullmatch(variable.name)
         and variable.type == "b8"
@@ -262,8 +263,8 @@ def _literals(variables: Iterable[Variable]) -> dict[str, str]:
     }
     return {
         name: "".join(chr(int(byte)) for byte in text.split(","))
-        for name, text in texts.items()
-        if _BYTES.fullmatch(text)
+        for name, (text, size) in texts.items()
+        if _BYTES.fullmatch(text) and size == text.count(",") + 2  # and the zero behind them
     }
 
 

@@ -37,7 +37,7 @@ take their iterations from one counter.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
 from ccc.analysis.facts import Facts
@@ -224,7 +224,7 @@ def _holds_branch(kernel: Kernel, nest: Nest) -> bool:
         and path.marker.kind in ARMS
         and path.entry in beside
         and str(kernel.request_of(path)) != LEAVE.name
-        for path in find_paths(kernel.facts)
+        for path in _paths(kernel)
     )
 
 
@@ -240,7 +240,16 @@ def _holds_more(kernel: Kernel, path: FoundPath, nest: Nest, kinds: Collection[s
             return request.name != LEAVE.name
         return isinstance(other, Path) and other.marker.kind in kinds
 
-    return any(map(counts, find_paths(kernel.facts)))
+    return any(map(counts, _paths(kernel)))
+
+
+def _paths(kernel: Kernel) -> Sequence[Path | LeftPath]:
+    """All paths of the kernel as it is now; each copy of a nest asks for them."""
+    return kernel.facts.once(_paths_of, kernel.facts.entry)
+
+
+def _paths_of(_: str, facts: Facts) -> Sequence[Path | LeftPath]:
+    return find_paths(facts)
 
 
 def _decline(kernel: Kernel, path: FoundPath, reason: str) -> None:

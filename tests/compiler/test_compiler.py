@@ -14,10 +14,12 @@ import ccc
 from ccc.analysis import facts
 from ccc.analysis.divergence import Divergence
 from ccc.analysis.paths.model import without_places
+from ccc.compiler.module import literals
 from ccc.compiler.said import DevicePass
 from ccc.compiler.unit import transform_file
 from ccc.errors import CccError
 from ccc.options import COLLECT, Options
+from ccc.parse import parse_module, parse_variables
 from ccc.ptx.occupancy import occupancy
 from ccc.toolkit.find import find
 from ccc.toolkit.ptxas import resources
@@ -198,3 +200,11 @@ def test_a_variable_may_be_called_as_a_literal_is(values: str) -> None:
     for text in (variables, named, named.replace(".visible ", "")):
         marked = golden("two_loops").before.replace(".visible .entry", f"{text}.visible .entry")
         assert transform(marked).report["kernels"][0]["paths"][0]["applied"]
+
+
+@pytest.mark.parametrize(("size", "is_literal"), [(4, True), (5, False), (12, False)])
+def test_a_literal_ends_behind_its_text(size: int, is_literal: bool) -> None:
+    text = ".version 8.0\n.target sm_90\n.address_size 64\n"
+    text += f".global .align 1 .b8 $str[{size}] = {{37, 100, 10}};\n"
+    found = literals(parse_variables(parse_module(text)))
+    assert found == ({"$str": "%d\n"} if is_literal else {})
