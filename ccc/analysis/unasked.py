@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 _KEPT = Effect.BARRIER | Effect.COLLECTIVE | Effect.FENCE | Effect.OPAQUE
 _INTRINSICS = ("sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh")
-_PRODUCTS = ("mad", "mul")
-_SUMS = ("add", "sub", "mul", "fma")
+_COPIES, _OF_DIVISIONS = ("mov", "cvt"), ("mul", "shr", "sub")
 
 
 def never_unasked(facts: Facts, block: Block, left: Collection[int]) -> bool:
@@ -40,9 +39,11 @@ def never_unasked(facts: Facts, block: Block, left: Collection[int]) -> bool:
 
 
 def _is_one_of_its_own(one: Instruction) -> bool:
-    """Whether what it computes was an instruction of its own before it became PTX."""
+    """Whether what it computes was an instruction of its own before it became PTX: no copy, and no
+    part of a division by a constant."""
     floating = one.types[-1:] in (("f32",), ("f64",))
-    return (one.name in _SUMS and floating) or (one.name in _PRODUCTS and "lo" in one.modifiers)
+    is_part = one.name in _OF_DIVISIONS and not floating and "lo" not in one.modifiers
+    return not (one.is_branch or one.name in _COPIES or is_part)
 
 
 def _is_needed(facts: Facts, block: Block, left: Collection[int]) -> bool:

@@ -20,6 +20,7 @@ from ccc.files import read_text
 from ccc.frontend import marking as source
 from ccc.frontend.annotations import Annotation
 from ccc.frontend.syntax import Home
+from ccc.frontend.wrapping import may_wrap
 from ccc.ir.arm_markers import as_comments
 from ccc.ir.markers import MARKER_PREFIX
 from ccc.options import Options
@@ -128,6 +129,8 @@ class _Unit:
     def tried(self, marked: source.Marked, again: bool, compiled: str | None = None) -> _Tried:
         """Compile and transform it as it is marked; ``compiled`` is what comes of it, if known."""
         options, trial = self.options, replace(self.done)
+        if compiled is None and self.known:
+            self.known.tried.clear()  # the registers of other code
         compiled = compiled or as_comments(self.compiler(marked.text, again))
         ptx, table = compiled, lines.LineTable(compiled)
         if not self.keeps_lines:
@@ -189,7 +192,8 @@ class _Tried:
         asked."""
         from ccc.compiler.unmarking import without_markers  # noqa: PLC0415 - loaded by transform
 
-        return without_markers(self.compiled, self.refused)
+        wrapping = {one.id for one in self.marked.annotations if may_wrap(one.statement)}
+        return without_markers(self.compiled, self.refused, wrapping)
 
     @property
     def missed(self) -> int:
@@ -327,7 +331,7 @@ def _transform(
         transform, ptx, told, filename=output, places=places, known=known.outcomes,
         case_name=blame.case if blame else None,
     )  # fmt: skip
-    result = weighed(transformed, ptx, told, known.assembler, original)
+    result = weighed(transformed, ptx, told, known, original)
     if blame:
         result.remarks = blame.tell(result.remarks)
     made = result.remarks

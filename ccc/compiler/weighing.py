@@ -22,6 +22,7 @@ from ccc.remark import Remark
 from ccc.toolkit.ptxas import Resources
 
 if TYPE_CHECKING:
+    from ccc.compiler.earlier import Earlier
     from ccc.compiler.transform import Transformed
 
 Remarks = dict[str, list[Remark]]
@@ -35,7 +36,7 @@ def weighed(
     transformed: Callable[..., Transformed],
     ptx: str,
     options: Options,
-    assembler: Assembler,
+    known: Earlier,
     original: Callable[[], str] | None,
 ) -> Transformed:
     """What comes of a module.
@@ -44,15 +45,15 @@ def weighed(
         transformed: transforms it, with what is known of its registers.
         ptx: the module, with markers.
         options: what is asked for.
-        assembler: knows what ptxas has told.
+        known: what is known of its kernels; grows.
         original: makes it without markers.
     """
     if not (options.profile and options.transforms):
-        return _settled(transformed, ptx, options, assembler, original)[0]
+        return _settled(transformed, ptx, options, known, original)[0]
     # What is counted is what is made without counters, whose registers say nothing of it.
-    told, known = _settled(partial(transformed, profile=None), ptx, options, assembler, original)
-    result = transformed(**known)
-    result.ptx = keep_launchable(ptx, result.ptx, options, assembler, original).ptx
+    told, settled = _settled(partial(transformed, profile=None), ptx, options, known, original)
+    result = transformed(**settled)
+    result.ptx = keep_launchable(ptx, result.ptx, options, known.assembler, original).ptx
     result.remarks = told.remarks
     return result
 
@@ -61,15 +62,18 @@ def _settled(
     transformed: Callable[..., Transformed],
     ptx: str,
     options: Options,
-    assembler: Assembler,
+    known: Earlier,
     original: Callable[[], str] | None,
 ) -> tuple[Transformed, dict[str, Any]]:
     """What comes of a module, and what it was made with: all that is known of its registers."""
-    result = transformed()
-    tried = _tried(ptx, result, assembler)
-    if close := _close(result.remarks):
-        tried |= _tried(ptx, transformed(trying=close), assembler, close)
-    if tried:  # what was chosen is weighed again, with the registers that it takes
+    assembler, tried = known.assembler, dict(known.tried)
+    result = transformed(tried=tried)
+    new = [name for name in result.remarks if name not in tried]
+    more = _tried(ptx, result, assembler, new)
+    if close := [name for name in _close(result.remarks) if name in new]:
+        more |= _tried(ptx, transformed(tried=tried, trying=close), assembler, close)
+    if more:  # what was chosen is weighed again, with the registers that it takes
+        tried |= more
         result = transformed(tried=tried)
     if spilling := _spilling(ptx, result, assembler):
         tried |= dict.fromkeys(spilling, NOT_KNOWN)
@@ -85,19 +89,20 @@ def _settled(
         result = transformed(registers=registers, tried=tried, crowded=crowded)
         launchable = keep_launchable(ptx, result.ptx, options, assembler, original)
     result.ptx, result.remarks = launchable.ptx, launchable.told(result.remarks)
+    known.tried.update(tried)
     return result, {"registers": registers, "tried": tried, "crowded": crowded}
 
 
 def _tried(
-    before: str, result: Transformed, assembler: Assembler, among: Collection[str] | None = None
+    before: str, result: Transformed, assembler: Assembler, among: Collection[str]
 ) -> dict[str, tuple[int, int]]:
     """How many registers a thread takes before and after, of the kernels in which something is
     collected that nobody asked to have collected, or that are to keep their warps, and where this
     may leave it fewer; none are known where ptxas alone cannot tell.
 
-    Only those ``among`` some are asked for, if any are named.
+    Only those ``among`` some are asked for.
     """
-    told = {name: mine for name, mine in result.remarks.items() if among is None or name in among}
+    told = {name: mine for name, mine in result.remarks.items() if name in among}
     kept = [name for name, mine in told.items() if any(map(_keeps_warps, mine))]
     chosen = [name for name, mine in told.items() if any(map(_is_chosen, mine))]
     chosen = list(dict.fromkeys([*chosen, *kept]))
