@@ -30,13 +30,13 @@ from typing import ClassVar
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.induction import number_of_type
 from ccc.analysis.paths.model import instructions_of
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Immediate
 from ccc.passes.preheader import independent_in_turn, put_before
 from ccc.pipeline import Kernel, Pass
+from ccc.ptx.types import number_of_type
 from ccc.snippet import Snippet
 
 STEP = Snippet(

@@ -11,10 +11,9 @@ from collections.abc import Callable, Collection, Iterator
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.induction import number_of_type
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register
-from ccc.ptx.types import TYPES
+from ccc.ptx.types import TYPES, number_of_type
 
 MOST = 4096
 """So many iterations are tried, and no more are told."""

@@ -126,6 +126,17 @@ def parse_integer(text: str) -> int | None:
     return sign * number if number >> 64 == 0 else None
 
 
+def number_of_type(value: int, type_name: str) -> int:
+    """What a literal means in an instruction of a type: its low bits, with or without a sign.
+
+    >>> number_of_type(4294967295, "s32"), number_of_type(-1, "u32")
+    (-1, 4294967295)
+    """
+    kind = TYPES[type_name]
+    value %= 1 << kind.bits
+    return value - (1 << kind.bits) if kind.kind == "s" and value >> kind.bits - 1 else value
+
+
 _DECIMAL = re.compile(r"-?(?=[^.eE]*[.eE])(?=\.?\d)\d*\.?\d*([eE][+-]?\d+)?")
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ccc.analysis.paths.induction import number_of_type
 from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.analysis.paths.trip_counts import TripCount
 from ccc.ir.edit import Emitter, substitute
@@ -31,6 +30,7 @@ from ccc.passes.context_collection.sequential_node import SequentialNode
 from ccc.passes.launch_shape import keep_warps
 from ccc.passes.thresholds import BINNED_WARPS
 from ccc.pipeline import Kernel
+from ccc.ptx.types import number_of_type
 from ccc.snippet import Given, Snippet
 
 PUSH_APART = Snippet("""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ccc.analysis.paths.induction import Induction, number_of_type
+from ccc.analysis.paths.induction import Induction
 from ccc.ir.edit import Emitter
 from ccc.ir.operands import Register
+from ccc.ptx.types import number_of_type
 
 MOST = 1 << 30
 """Turns up to which they are counted in 32 bits."""

@@ -16,7 +16,6 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from ccc.analysis.paths.induction import number_of_type
 from ccc.analysis.paths.reductions import register_at
 from ccc.analysis.paths.shared_turns import SharedTurns
 from ccc.ir.edit import Copy, Emitter, retarget, substitute
@@ -26,7 +25,7 @@ from ccc.passes.context_collection.counted_turns import advance, count_turns
 from ccc.passes.context_collection.node import move
 from ccc.passes.context_collection.partial_sums import PartialSums
 from ccc.passes.context_collection.reduction import Slots
-from ccc.ptx.types import WARP_SIZE
+from ccc.ptx.types import WARP_SIZE, number_of_type
 from ccc.snippet import Given, Snippet
 
 if TYPE_CHECKING:

@@ -27,11 +27,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ccc.analysis.paths.induction import Induction, number_of_type
+from ccc.analysis.paths.induction import Induction
 from ccc.ir.edit import Copy, jump, retarget, substitute
 from ccc.ir.nodes import Block, Guard
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.node import N
+from ccc.ptx.types import number_of_type
 
 if TYPE_CHECKING:
     from ccc.passes.context_collection.task_code import TaskCode

@@ -19,12 +19,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.induction import number_of_type
 from ccc.analysis.paths.last_test import LastTest, find_last_test
 from ccc.ir.edit import Copy, Emitter, jump
 from ccc.ir.nodes import Block, Function
 from ccc.ir.operands import Immediate, Register
 from ccc.passes.context_collection.short_loop import step_of
+from ccc.ptx.types import number_of_type
 from ccc.snippet import Snippet
 
 NEAR = Snippet(

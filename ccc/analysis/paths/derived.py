@@ -25,10 +25,11 @@ from dataclasses import dataclass
 from ccc.analysis.between import written_behind, written_between
 from ccc.analysis.defuse import Definition
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.induction import Induction, number_of_type
+from ccc.analysis.paths.induction import Induction
 from ccc.analysis.paths.model import Path
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register
+from ccc.ptx.types import number_of_type
 
 _ORDERED = ("lt", "le", "gt", "ge")
 

@@ -34,7 +34,7 @@ from ccc.analysis.paths.reductions import (
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register
 from ccc.ptx.operations import INVERSE, SWAPPED
-from ccc.ptx.types import TYPES
+from ccc.ptx.types import TYPES, number_of_type
 
 _TYPES = ("s32", "u32", "b32", "s64", "u64", "b64")
 _UP, _DOWN = ("lt", "le", "ne"), ("gt", "ge", "ne")
@@ -91,17 +91,6 @@ class Induction:
         no such bound.
         """
         return _last(self.relation, self.type, self.stride)
-
-
-def number_of_type(value: int, type_name: str) -> int:
-    """What a literal means in an instruction of a type: its low bits, with or without a sign.
-
-    >>> number_of_type(4294967295, "s32"), number_of_type(-1, "u32")
-    (-1, 4294967295)
-    """
-    kind = TYPES[type_name]
-    value %= 1 << kind.bits
-    return value - (1 << kind.bits) if kind.kind == "s" and value >> kind.bits - 1 else value
 
 
 def _last(relation: str, type_name: str, stride: int) -> int | None:

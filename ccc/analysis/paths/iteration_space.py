@@ -18,12 +18,11 @@ from dataclasses import dataclass
 
 from ccc.analysis.callees import allocates
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.induction import number_of_type
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import FoundLoop, Refused, at, instructions_of
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Immediate, Operand, Register
-from ccc.ptx.types import LANE
+from ccc.ptx.types import LANE, number_of_type
 
 COUNTER = "the loop around it does not end by a comparison of a 32-bit counter with a bound (i < n)"
 

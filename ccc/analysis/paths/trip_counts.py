@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from ccc.analysis.defuse import Definition
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.induction import Induction, find_bound, number_of_type
+from ccc.analysis.paths.induction import Induction, find_bound
 from ccc.analysis.paths.model import Path, Refused, instructions_of
 from ccc.ir.edit import rewritten
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Immediate, Operand, Register
 from ccc.ptx.opcodes import CHEAP, Effect, Unit
-from ccc.ptx.types import LANE, STRONG, TYPES
+from ccc.ptx.types import LANE, STRONG, TYPES, number_of_type
 
 NO_LOOP = "no loop lies in the path that compares a counter with a bound read before it"
 NOT_KNOWN = "how often the loop in it turns is not known where the path begins"
