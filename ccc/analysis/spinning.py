@@ -8,7 +8,9 @@ From sm_70 on lanes of one warp may wait for one another so, since each goes on 
 of an annotated loop wait for each other as well, and whoever waits for a lane that waits for him
 stands still for ever. A loop is taken to spin if a place in memory is *polled*, which means that it
 may look at it again, and decides whether the loop ends; only where a counter alone ends it, it does
-not. An atomic that itself moves on what it reads, such as a ticket's ``atomicAdd(&next, 1)``, polls
+not. Where a counter ends it as well, whoever waits gives up after a while; but the counter has to
+come to an end for certain (:mod:`ccc.analysis.counted_ends`), or this waits like any other. An
+atomic that itself moves on what it reads, such as a ticket's ``atomicAdd(&next, 1)``, polls
 nothing. Nor does the retry of a compare-and-swap with just the value that was found, if the loop
 ends as soon as one succeeds: then somebody gets on, whoever waits.
 """
@@ -22,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
+from ccc.analysis.counted_ends import LoopCounters
 from ccc.analysis.defuse import trace
 from ccc.analysis.settled import is_settled
 from ccc.ir.nodes import Instruction
@@ -44,11 +47,13 @@ _ORDERED = frozenset({"lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"})
 class Spin:
     """``blocks`` in which lanes may wait for others; ``poll`` is what they look at.
 
-    Whoever ``gives_up`` waits for a while only: a counter ends the loop as well.
+    A loop that ``counts`` is to be ended by a counter as well; whoever ``gives_up`` waits for a
+    while only, since it certainly is.
     """
 
     blocks: frozenset[str]
     poll: Instruction
+    counts: bool = False
     gives_up: bool = False
 
     @property
@@ -86,7 +91,7 @@ def _callee_spins(call: Instruction, facts: Facts) -> bool:
 
 
 def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
-    """What a loop polls, if it spins: in it, or in a loop inside it that gives up after a while."""
+    """What a loop polls, if it spins: in it, or in a loop inside it."""
     body = [i for label in sorted(loop.blocks) for i in facts.blocks[label].instructions]
     slices = _Slices(loop, facts)
     carried = facts.liveness.live_in(loop.header) & {r for i in body for r in i.defined()}
@@ -95,35 +100,47 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     poll = next((poll for poll in polls if poll in decided), None)
     if poll is None or _retries(slices):
         return None
-    inner = [other.blocks for other in facts.loops if other.blocks < loop.blocks]
-    stepped = _stepped(loop.blocks.difference(*inner), slices, facts) & carried
+    stepped = {r for r in carried & slices.each_trip.keys() if _is_stepped(r, slices)}
     bounds = frozenset(i for i in body if _is_bounded(i, stepped, slices))
-    counted = {
-        s for s in slices.leaving if slices.always(s) and _counts(s, stepped, bounds, slices)
+    certain = {
+        source: _certain_ends(source, slices) for source in filter(slices.always, slices.leaving)
     }
+    counted = {s for s in certain if certain[s] or _counts(s, stepped, bounds, slices)}
     if not counted:
         return Spin(frozenset(loop.blocks), poll)
     anew = [i for i in polls if slices.is_fenced or i.name != "ld" or _is_strong(i)]
     watched = set[Instruction]().union(
-        *(slices.of(source, but=bounds) for source in counted),
+        *(slices.of(source, but=certain[source]) for source in counted),
         *(slices.leading_to(source, counted) for source in slices.leaving - counted),
     )
     poll = next((poll for poll in anew if poll in watched), None)
-    return Spin(frozenset(loop.blocks), poll, gives_up=True) if poll else None
+    if poll is None:
+        return None
+    return Spin(frozenset(loop.blocks), poll, counts=True, gives_up=any(certain.values()))
+
+
+def _certain_ends(source: str, slices: _Slices) -> list[Instruction]:
+    """The comparisons with a counter that will end the loop at the end of a block for certain."""
+    made = dict.fromkeys(slices.each_trip.values())
+    return [
+        one
+        for one in made
+        for value in (False, True)
+        if one.name == "setp"
+        and slices.counters.end(one, value)
+        and slices.leaves_if(source, one, value)
+        and all(i in made for i in slices.of(source, but=(one,)) if "pred" in i.types)
+    ]
 
 
 def _counts(
     source: str, stepped: set[Register], bounds: frozenset[Instruction], slices: _Slices
 ) -> bool:
-    """Whether a counter ends the loop at the end of a block, whatever else the loop reads."""
+    """Whether a counter is to end the loop at the end of a block, whatever else the loop reads."""
     made = slices.of(source)
     if not any(i.effects & _FROM_ELSEWHERE for i in made):
         return any(stepped.intersection(i.defined()) for i in made)
-
-    def ends(comparison: Instruction, value: bool) -> bool:
-        return slices.leaves(source, lambda setp: value if setp is comparison else None)
-
-    return any(ends(one, value) for one in bounds for value in (False, True))
+    return any(slices.leaves_if(source, one, value) for one in bounds for value in (False, True))
 
 
 def _is_bounded(comparison: Instruction, stepped: set[Register], slices: _Slices) -> bool:
@@ -180,21 +197,10 @@ def _is_strong(instruction: Instruction) -> bool:
     return instruction.name == "atom" or not ANEW.isdisjoint(instruction.modifiers)
 
 
-def _stepped(labels: Iterable[str], slices: _Slices, facts: Facts) -> set[Register]:
-    """The registers that some blocks step by the same each time, and that nothing else writes."""
-    return {
-        register
-        for label in labels
-        for i in facts.blocks[label].instructions
-        for register in i.defined()
-        if _is_step(i, register, slices)
-    }
-
-
-def _is_step(maker: Instruction, register: Register, slices: _Slices) -> bool:
-    """Whether a register is made of what it was and of what is the same in each trip."""
-    is_only = maker.guard is None and len(slices.makers[register]) == 1
-    if maker.name not in ("add", "sub", "mad") or not is_only:
+def _is_stepped(register: Register, slices: _Slices) -> bool:
+    """Whether each trip makes a register of what it was and of what is the same in all trips."""
+    maker = slices.each_trip[register]
+    if maker.name not in ("add", "sub", "mad"):
         return False
     before = 3 if maker.name == "mad" else 1
     others = [o for place, o in enumerate(maker.operands) if place not in (0, before)]
@@ -215,6 +221,23 @@ class _Slices:
                 made: list[Register | str] = [*instruction.defined(), *_results(instruction)]
                 for one in made:
                     self.makers.setdefault(one, []).append(instruction)
+
+    @cached_property
+    def each_trip(self) -> dict[Register, Instruction]:
+        """The registers that one instruction alone writes, once in each trip."""
+        inner = [other.blocks for other in self.facts.loops if other.blocks < self.loop.blocks]
+        return {
+            register: instruction
+            for label in filter(self.always, self.loop.blocks.difference(*inner))
+            for instruction in self.facts.blocks[label].instructions
+            for register in instruction.defined()
+            if instruction.guard is None and len(self.makers[register]) == 1
+        }
+
+    @cached_property
+    def counters(self) -> LoopCounters:
+        """What the loop counts by."""
+        return LoopCounters(self.each_trip, self.makers)
 
     def copied(self, operand: Operand) -> Operand:
         """What the loop copies a value from, perhaps to a wider register and back."""
@@ -250,6 +273,10 @@ class _Slices:
     def always(self, label: str) -> bool:
         """Whether each trip that does not leave the loop before comes to a block."""
         return all(self.facts.dominators.dominates(label, latch) for latch in self.loop.latches)
+
+    def leaves_if(self, source: str, comparison: Instruction, value: bool) -> bool:
+        """Whether the branch at the end of a block leaves the loop if a comparison has a value."""
+        return self.leaves(source, lambda setp: value if setp is comparison else None)
 
     def leaves(self, source: str, known: Callable[[Instruction], bool | None]) -> bool:
         """Whether the branch at the end of a block certainly leaves the loop.

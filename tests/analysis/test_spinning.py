@@ -84,3 +84,89 @@ WAIT:
 def test_what_counts_the_trips_of_a_loop(step: str, spins: bool) -> None:
     """It ends then, whatever it looks at: here at its bound."""
     assert bool(facts_of(COUNTED.format(step=step)).spins) == spins
+
+
+WAITS = """
+    mov.u32 %r2, 0;
+WAIT:
+    ld.volatile.global.u32 %r1, [%rd3];
+    setp.eq.s32 %p1, %r1, 0;
+    {step}
+    setp.{end};
+    and.pred %p3, %p1, %p2;
+    @%p3 bra WAIT;
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "end", "gives_up"),
+    [
+        ("add.s32 %r2, %r2, 1;", "lt.s32 %p2, %r2, %r4", True),
+        ("add.s32 %r2, %r2, 1;", "lt.u32 %p2, %r2, 1000", True),
+        ("add.s32 %r2, %r2, 1;", "ne.s32 %p2, %r2, %r4", True),
+        ("add.s32 %r2, %r2, 1;", "lt.s32 %p2, %r2, %r1", True),
+        ("add.s32 %r2, %r2, -1;", "gt.s32 %p2, %r2, %r4", True),
+        ("sub.s32 %r2, %r2, 1;", "lt.s32 %p2, %r4, %r2", True),
+        ("sub.s32 %r2, %r2, 1;", "lo.u32 %p2, %r4, %r2", True),
+        ("add.s32 %r2, %r2, 8;", "lt.u32 %p2, %r2, 1000", True),
+        ("add.s32 %r2, %r2, 8;", "eq.s32 %p2, %r2, %r4", True),
+        ("add.s32 %r2, %r2, 1;", "le.u32 %p2, %r2, 999", True),
+        ("add.s32 %r5, %r2, 1;", "lt.s32 %p2, %r2, %r4; mov.u32 %r2, %r5", True),
+        ("add.s32 %r2, %r2, 1; add.s32 %r5, %r2, 7;", "lt.s32 %p2, %r5, %r4", True),
+        ("add.s64 %rd4, %rd4, 8;", "lt.u64 %p2, %rd4, 8589934592", True),
+        ("add.s64 %rd4, %rd4, 1; cvt.u32.u64 %r5, %rd4;", "lt.u32 %p2, %r5, %r4", True),
+        # no step, or one that may be none
+        ("add.s32 %r2, %r2, 0;", "lt.s32 %p2, %r2, %r4", False),
+        ("add.s32 %r2, %r2, %r4;", "lt.s32 %p2, %r2, 1000", False),
+        ("mad.lo.s32 %r2, %r4, %r5, %r2;", "lt.s32 %p2, %r2, 1000", False),
+        ("add.s32 %r2, %r2, 1; mul.lo.s32 %r5, %r2, %r4;", "lt.s32 %p2, %r5, 1000", False),
+        ("add.s32 %r2, %r2, 4; shl.b32 %r5, %r2, 30;", "ne.s32 %p2, %r5, %r4", False),
+        ("add.s64 %rd4, %rd4, 4294967296; cvt.u32.u64 %r5, %rd4;", "lt.u32 %p2, %r5, 9", False),
+        # a bound that may be stepped over, or never come to
+        ("add.s32 %r2, %r2, 2;", "ne.s32 %p2, %r2, %r4", False),
+        ("add.s32 %r2, %r2, 2;", "lt.u32 %p2, %r2, %r4", False),
+        ("add.s32 %r2, %r2, 8;", "lt.u32 %p2, %r2, 4294967289", False),
+        ("add.s32 %r2, %r2, 8;", "lt.s32 %p2, %r2, 2147483641", False),
+        ("add.s32 %r2, %r2, 1;", "le.s32 %p2, %r2, %r4", False),
+        ("add.s32 %r2, %r2, 1;", "le.u32 %p2, %r2, 4294967295", False),
+        ("add.s32 %r2, %r2, 1;", "ne.s32 %p2, %r2, %r1", False),
+        ("add.s32 %r2, %r2, 1; cvt.u64.u32 %rd4, %r2;", "lt.u64 %p2, %rd4, %rd5", False),
+        ("add.f32 %r2, %r2, 0f3F800000;", "lt.f32 %p2, %r2, %r4", False),
+        # a step that waits itself
+        ("@%p1 bra ON; add.s32 %r2, %r2, 1; ON:", "lt.s32 %p2, %r2, %r4", False),
+    ],
+)  # fmt: skip
+def test_who_gives_up_counts_to_a_certain_end(step: str, end: str, gives_up: bool) -> None:
+    (spin,) = facts_of(WAITS.format(step=step, end=end)).spins
+    assert spin.gives_up == gives_up
+
+
+def test_a_loop_whose_counter_moves_on_only_when_somebody_says_so_waits() -> None:
+    code = """
+    WAIT:
+        ld.volatile.global.u32 %r1, [%rd3];
+        setp.eq.s32 %p1, %r1, 0;
+        @%p1 bra ON;
+        add.s32 %r2, %r2, 1;
+    ON:
+        setp.lt.s32 %p2, %r2, %r4;
+        @%p2 bra WAIT;
+    """
+    (spin,) = facts_of(code).spins
+    assert not spin.gives_up
+
+
+def test_a_counter_ends_no_loop_whose_branch_looks_at_an_older_comparison() -> None:
+    code = """
+    WAIT:
+        ld.volatile.global.u32 %r1, [%rd3];
+        setp.eq.s32 %p1, %r1, 0;
+        add.s32 %r2, %r2, 1;
+        setp.ne.s32 %p2, %r2, %r4;
+        @!%p1 bra ON;
+        and.pred %p3, %p1, %p2;
+    ON:
+        @%p3 bra WAIT;
+    """
+    (spin,) = facts_of(code).spins
+    assert not spin.gives_up

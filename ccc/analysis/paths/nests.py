@@ -14,10 +14,11 @@ from ccc.analysis.cfg import EXIT
 from ccc.analysis.convergence import ReconvergencePoint, find_reconvergence
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.locate import NO_LOOP
+from ccc.analysis.paths.locate import NO_LOOP, is_stray
 from ccc.analysis.paths.model import FoundPath, LeftPath, Refused, at, instructions_of
 from ccc.ptx.opcodes import Effect
 
+SAY_INDEPENDENT = 'mark that loop "ccc for", if its iterations are independent'
 KINDS = ("while", "variable")
 """The markers of inner loops that it can be."""
 
@@ -63,6 +64,12 @@ def find_nest(path: FoundPath, facts: Facts) -> Nest:
     return Nest(inner, outer, reconvergence)
 
 
+def _is_annotated(loop: Loop, facts: Facts) -> bool:
+    """Whether it is said of a loop that its iterations wait for nobody."""
+    markers = [marker for label in loop.blocks for marker in facts.blocks[label].markers]
+    return any(one.kind == "for" and not is_stray(facts, loop, one) for one in markers)
+
+
 def _check_outer(outer: Loop, facts: Facts) -> None:
     """That nobody waits in a loop for lanes that may be in another iteration then.
 
@@ -91,8 +98,12 @@ def _check_outer(outer: Loop, facts: Facts) -> None:
     if any(target == EXIT for _, target in exits):
         raise Refused("the loop around it ends the thread, by a guarded exit or return")
     for spin in facts.spins:
-        if not spin.blocks.isdisjoint(outer.blocks) and not spin.gives_up:
+        if spin.blocks.isdisjoint(outer.blocks) or spin.gives_up:
+            continue
+        is_outer = spin.counts and spin.blocks == outer.blocks
+        if not (is_outer and _is_annotated(outer, facts)):
+            promise = f", or {SAY_INDEPENDENT}" if is_outer else ""
             raise Refused(
                 f"lanes may wait for one another in the loop around it{at(spin.poll)}, for which "
-                f"those would have to go on that wait for them; {spin.way_out}"
+                f"those would have to go on that wait for them; {spin.way_out}{promise}"
             )
