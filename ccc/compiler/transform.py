@@ -24,7 +24,7 @@ from ccc.parse import NotRepresentable, parse_module
 from ccc.passes import PIPELINE
 from ccc.passes.launch_shape import known_block_size
 from ccc.passes.strategies.registry import SHARING
-from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord, Record
+from ccc.pipeline import InlinedCall, Kernel, KernelRecord, Pass, PathRecord, Record
 from ccc.remark import Remark, Report, complaints, report
 
 if TYPE_CHECKING:
@@ -266,16 +266,31 @@ class _Rewriting:
         return again if _needs_no_loop(again) else ran
 
     def _run_as_asked(self, piece: FunctionText, blocks_stay: bool = False) -> Ran:
-        """Run the passes over a function until all applies that is still asked for."""
-        requests = Requests()
+        """Run the passes over a function until all applies that is still asked for.
+
+        A call that was inlined for paths that were refused in the end has to stay as it was: then
+        everything is done again without it, and all is asked for again, since what did not apply
+        may do so now. One at a time, the last one first, since what it brought with it may be why
+        the paths before it were refused.
+        """
+        left: list[Record] = []
+        names: frozenset[str] = frozenset()
+        kept: frozenset[int] = frozenset()
         while True:
+            requests = Requests()
             prepare = partial(
-                self.context.prepare, piece, withdrawn=requests.withdrawn, blocks_stay=blocks_stay
+                self.context.prepare, piece, kept, requests.withdrawn, blocks_stay=blocks_stay
             )
-            kernel, printed, records, names = _run(self.passes, prepare)
-            if not requests.withdraw(kernel):
-                requests.answer(kernel, records)
-                return kernel, printed, records, names
+            kernel, printed = _run(self.passes, prepare)
+            while requests.withdraw(kernel):
+                kernel, printed = _run(self.passes, prepare)
+            requests.answer(kernel, kernel.records)
+            names = names.union(*(call.names for call in kernel.inlined))
+            last = _last_in_vain(kernel)
+            if last is None:
+                return kernel, printed, [*kernel.annotations, *kernel.records, *left], names
+            left += [record for record in kernel.records if record.path.entry in last.labels]
+            kept |= {last.line}
 
 
 def _needs_no_loop(ran: Ran) -> bool:
@@ -345,27 +360,17 @@ def _counting(
     )
 
 
-def _run(passes: Sequence[Pass], prepare: Callable[[frozenset[int]], Kernel]) -> Ran:
-    """Run the passes over one function.
+def _run(passes: Sequence[Pass], prepare: Callable[[], Kernel]) -> tuple[Kernel, str]:
+    """Run the passes over one function."""
+    kernel = prepare()
+    return kernel, _run_passes(passes, kernel)
 
-    A call that was inlined for paths that were refused in the end has to stay as it was: then
-    everything is done again without it. One at a time, the last one first, since what it brought
-    with it may be why the paths before it were refused.
-    """
-    left: list[PathRecord] = []
-    names: frozenset[str] = frozenset()
-    kept: frozenset[int] = frozenset()
-    while True:
-        kernel = prepare(kept)
-        printed = _run_passes(passes, kernel)
-        applied = {record.path.entry for record in kernel.records if record.applied}
-        idle = [call for call in kernel.inlined if applied.isdisjoint(call.labels)]
-        names = names.union(*(call.names for call in kernel.inlined))
-        if not idle:
-            return kernel, printed, [*kernel.annotations, *kernel.records, *left], names
-        last = idle[-1]
-        left += [record for record in kernel.records if record.path.entry in last.labels]
-        kept |= {last.line}
+
+def _last_in_vain(kernel: Kernel) -> InlinedCall | None:
+    """The last call that was inlined for paths none of which was collected."""
+    applied = {record.path.entry for record in kernel.records if record.applied}
+    idle = [call for call in kernel.inlined if applied.isdisjoint(call.labels)]
+    return idle[-1] if idle else None
 
 
 def _without_copies(outcomes: Sequence[FunctionOutcome]) -> list[FunctionOutcome]:

@@ -233,3 +233,12 @@ def test_what_a_strategy_lacks_is_not_what_collection_lacks() -> None:
     made = transform(asking(ptx, place, "flatten"))
     assert is_declined(made, place, "flatten")
     assert "does not apply: it is no inner loop" in made.diagnostics[0]
+
+
+def test_what_does_not_apply_to_one_copy_is_still_asked_of_another() -> None:
+    """Also where the first one's call is no longer inlined, and the other gets its name."""
+    made = transform(Golden.read(GOLDEN / "small" / "asked_of_copies.ptx").before)
+    assert [one.strategy for one in made.remarks["k"] if one.applied] == [
+        "grid_stride",
+        "sub_warp(8)",
+    ]
