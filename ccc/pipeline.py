@@ -13,6 +13,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import Refinement, find_paths
 from ccc.analysis.paths.locate import copies
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path
+from ccc.analysis.paths.visits import share_of_visits
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
 from ccc.ir.operands import Register
@@ -236,7 +237,8 @@ class Kernel:
             return None
         alike = copies(path.marker, self.facts)
         index = alike.index(path.entry) if path.entry in alike else 0
-        return self.knowledge.of(self.function.name, path.marker, (index, len(alike)))
+        share = share_of_visits(path.entry, alike, self.facts)
+        return self.knowledge.of(self.function.name, path.marker, (index, len(alike)), share)
 
     def wanted(self, path: Path | LeftPath) -> Request | None:
         """What is to be done with a path, by the user or else by the policy's choice."""

@@ -90,6 +90,8 @@ class PathProfile:
         starts: how often lanes entered the annotated loop around it together; 0 where that was not
             counted.
         starting_lanes: how many took part in all of these.
+        share: of the visits and starts that it has in common with copies of it, the part for which
+            it stands where all are added up: one of four if its loop was unrolled by four.
         all_instructions: warp instructions of all executions, those in paths inside it among them,
             and those of what they call.
         counted: whether it is still a place of its own; a path that was left alone is not once a
@@ -116,6 +118,7 @@ class PathProfile:
     starts: int = 0
     starting_lanes: int = 0
     all_instructions: float = 0
+    share: float = 1.0
     counted: bool = True
 
     @property
@@ -252,6 +255,8 @@ def _check(profile: Profile) -> None:
         for path in map(checked, kernel.paths):
             if not 0 <= path.all_instructions < math.inf:
                 raise ValueError("an execution has a length")
+            if not 0 < path.share <= 1:
+                raise ValueError("a share is one of all")
 
 
 def merge(profiles: Iterable[Profile]) -> Profile:
@@ -378,6 +383,15 @@ def add(paths: Iterable[PathProfile]) -> PathProfile:
     return replace(mine[0], **{name: sum(getattr(path, name) for path in mine) for name in _SUMMED})
 
 
+def add_copies(paths: Iterable[PathProfile]) -> PathProfile:
+    """The same of copies in one function as well, which may have visits in common."""
+    mine = list(paths)
+    around = ("visits", "starts")
+    names = [name for one in around for name in (one, SHARED_COUNTERS[one])]
+    shared = {name: round(sum(one.share * getattr(one, name) for one in mine)) for name in names}
+    return replace(add(mine), **shared)
+
+
 def by_annotation(profile: Profile) -> list[tuple[PathProfile, int]]:
     """What was counted of each arm of each annotation, in the order of the source.
 
@@ -392,4 +406,7 @@ def by_annotation(profile: Profile) -> list[tuple[PathProfile, int]]:
             cases[_place(path)] += path.arm == "case"
             key = (path.file, *_place(path), cases[_place(path)])
             groups.setdefault(key, []).append(path)
-    return [(add(groups[key]), key[-1]) for key in sorted(groups)]
+    return [
+        ((add if key[-1] else add_copies)(groups[key]), key[-1])  # cases have their own visits each
+        for key in sorted(groups)
+    ]

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ccc.errors import CccError, Span, in_words
 from ccc.ir.markers import Marker
-from ccc.profile.data import KernelProfile, PathProfile, add, read
+from ccc.profile.data import KernelProfile, PathProfile, add, add_copies, read
 from ccc.profile.match import Place, match, stale
 
 
@@ -19,7 +19,8 @@ from ccc.profile.match import Place, match, stale
 class Known:
     """What is known of one annotated path (an ``if``, a case, an inner loop).
 
-    Several copies of one annotation in a kernel, and the cases of a switch, are added up.
+    Several copies of one annotation in a kernel, and the cases of a switch, are added up, and each
+    has its share of that, where the profile saw another number of them.
 
     Attributes:
         source: what it is known from: for the explanation.
@@ -45,6 +46,15 @@ class Known:
     lanes: float
     starts: float
     length: float
+
+    def shared(self, share: float) -> Known:
+        """The same of one copy of several, which comes by in a share of the visits."""
+        return replace(
+            self,
+            visits=self.visits / share,
+            visiting_lanes=self.visiting_lanes / share,
+            starts=self.starts / share,
+        )
 
 
 class Knowledge:
@@ -85,7 +95,9 @@ class Knowledge:
             for function in mine:
                 self._functions.setdefault(function.name, []).append(function)
 
-    def of(self, kernel: str, marker: Marker, nth: tuple[int, int] = (0, 0)) -> Known | None:
+    def of(
+        self, kernel: str, marker: Marker, nth: tuple[int, int] = (0, 0), share: float = 1.0
+    ) -> Known | None:
         """What is known of a path; None if no profile saw warps come by.
 
         The kernel's own copies count first, then those in functions that it calls, then all
@@ -96,6 +108,8 @@ class Knowledge:
             marker: the path's.
             nth: which it is of how many with this marker in the kernel, in the order of the PTX:
                 the cases of a switch are told apart where the profile saw as many.
+            share: what part of the visits around it comes to it, by what is known of the code,
+                where the profile did not see as many.
         """
         place = Place.of(marker, self._present)
         own = self._functions.get(kernel, [])
@@ -112,12 +126,12 @@ class Knowledge:
             ]
             if functions is own:
                 index, count = nth
-                groups = [
-                    mine[index : index + 1] if len(mine) == count else mine for mine in groups
-                ]
+                told = [mine[index] for mine in groups if len(mine) == count > 0]
+                if any(path.visits for path in told):
+                    return _known(add(told), self.source)
             paths = [path for mine in groups for path in mine]
             if any(path.visits for path in paths):
-                return _known(add(paths), self.source)
+                return _known(add_copies(paths), self.source).shared(share)
         return None
 
 

@@ -46,6 +46,23 @@ TURN:
 	setp.gt.s32 %p1, %r3, 0;
 	@%p1 bra TURN;
 """
+# One copy in each arm of a branch.
+IN_BOTH_ARMS = """\
+	and.b32 %r3, %r1, 1;
+	setp.ne.s32 %p1, %r3, 0;
+	and.b32 %r4, %r1, 2;
+	setp.ne.s32 %p2, %r4, 0;
+	@%p1 bra OTHER;
+	@%p2 bra NEXT;
+	// ccc.then 2 k.cu:3:5
+	red.global.add.u32 [%d1], %r2;
+	bra NEXT;
+OTHER:
+	@%p2 bra NEXT;
+	// ccc.then 2 k.cu:3:5
+	red.global.add.u32 [%d1], %r1;
+	bra NEXT;
+"""
 # What a task calls; nvcc did not inline it.
 CALLING = """\
 	and.b32 %r3, %r1, 3;
@@ -227,12 +244,31 @@ def test_cases_and_copies_are_added_up(tmp_path: Path) -> None:
     known = knowledge.of("k", case)
     assert known is not None
     assert known.entries == sum(path.executions for path in kernel.paths)
-    assert known.visits == sum(path.visits for path in kernel.paths)
+    assert known.visits == sum(path.visits for path in kernel.paths) / 3  # of three cases each
     count = len(kernel.paths)
     for index, path in enumerate(kernel.paths):
         one = knowledge.of("k", case, (index, count))
         assert one is not None
         assert (one.visits, one.entries, one.length) == (path.visits, path.entries, path.length)
+
+
+def test_copies_in_arms_of_a_branch_have_their_visits_in_common(tmp_path: Path) -> None:
+    ptx = MARKED.format(body=IN_BOTH_ARMS)
+    file = counted(ptx, tmp_path / "p.json")
+    knowledge = Knowledge([str(file)], {}, markers(ptx), ["k"])
+    path = next(marker for marker in markers(ptx) if marker.kind == "then")
+    visits = 4 * 2 * 8
+    first, all_in_one = (knowledge.of("k", path, nth) for nth in ((0, 2), (0, 1)))
+    one_of_four = knowledge.of("k", path, (0, 4), 0.25)
+    assert first
+    assert all_in_one
+    assert one_of_four
+    assert (first.visits, first.entering_lanes) == (visits, 8 * visits)
+    assert (all_in_one.visits, all_in_one.entering_lanes) == (visits, 16 * visits)
+    assert (one_of_four.visits, one_of_four.entering_lanes) == (4 * visits, 16 * visits)
+    assert all_in_one.visits / all_in_one.starts == one_of_four.visits / one_of_four.starts == 8
+    ((reported, _),) = profile.by_annotation(profile.read(file))
+    assert (reported.visits, reported.entering_lanes) == (visits, 16 * visits)
 
 
 def test_another_kernel_with_the_same_annotation_tells_if_need_be(tmp_path: Path) -> None:

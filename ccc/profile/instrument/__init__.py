@@ -220,6 +220,7 @@ def _counted(region: CountedRegion | None, numbers: Mapping[CountedRegion, int])
             "visits": None,
             "entries": None,
             "starts": None,
+            "share": 1.0,
             "inside": None,
         }
     larger = [o for o in numbers if region.blocks < o.blocks]
@@ -230,6 +231,7 @@ def _counted(region: CountedRegion | None, numbers: Mapping[CountedRegion, int])
         "visits": region.visits,
         "entries": region.begun,
         "starts": region.starts,
+        "share": region.share,
         "inside": inside and numbers[inside],
     }
 

@@ -30,6 +30,7 @@ class CountedRegion:
         visits: the counter of the iterations around the path; None where that is not counted.
         begun: the counter of how often the path was entered, its turns not counted; likewise.
         starts: the counter of how often the annotated loop around it was entered; likewise.
+        share: what part of the visits comes to it, and not to its copies.
     """
 
     counter: int
@@ -41,6 +42,7 @@ class CountedRegion:
     visits: int | None = None
     begun: int | None = None
     starts: int | None = None
+    share: float = 1.0
 
     @property
     def issued(self) -> int:

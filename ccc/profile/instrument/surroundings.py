@@ -16,6 +16,7 @@ from ccc.analysis.cfg import EXIT
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.locate import is_stray
+from ccc.analysis.paths.visits import share_of_visits
 from ccc.ir.markers import Marker
 from ccc.profile.instrument.places import CountedRegion
 from ccc.ptx.opcodes import Effect
@@ -69,11 +70,15 @@ class Surroundings:
             The inner loops whose entries have to be counted on the way to their first block.
         """
         apart = []
+        copies: dict[Marker, list[str]] = {}
+        for region, marker in markers.items():
+            copies.setdefault(marker, []).append(region.entries[0])
         for region, marker in markers.items():
             if marker.kind == "recursion" and not region.is_loop:
                 continue  # the calls of other functions tell
             region.visits = self._around(region.entries[0], region)
             region.starts = self._starts(region.entries[0])
+            region.share = share_of_visits(region.entries[0], copies[marker], self.facts)
             region.begun = region.counter
             if region.is_loop:
                 region.begun = self.take(_PAIR)
