@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path as FilePath
 
 import networkx as nx
@@ -18,10 +18,13 @@ from ccc.analysis.defuse import def_use_graph
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.locate import extent
 from ccc.analysis.paths.model import LeftPath, Path
+from ccc.compiler.blame import Blame
+from ccc.compiler.lines import LineTable
 from ccc.compiler.transform import marked_functions
 from ccc.demangle import demangle
 from ccc.errors import CccError, Span, UsageError
-from ccc.files import check_writable, write
+from ccc.files import check_writable, read_text, write
+from ccc.frontend.marking import Marked, mark
 from ccc.nvcc import run as nvcc
 from ccc.options import Options
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
@@ -66,17 +69,19 @@ def run(args: argparse.Namespace) -> int:
     _refuse_picture(output)
     check_writable(args.output)
     options = [*(f"-I{folder}" for folder in args.I), *(f"-D{macro}" for macro in args.D)]
-    found = list(_paths(_marked_ptx(args.file, args.arch, options), args.file))
+    ptx = _marked_ptx(args.file, args.arch, options)
+    found = list(_paths(ptx, args.file))
+    case_name = _case_names(args.file, ptx)
     if not found:
         raise CccError(f"{args.file} holds no annotated path")
     if args.path is None:
         for number, (facts, path) in enumerate(found, 1):
-            print(f"{number}: {_name(facts, path)}: {_outcome(path)}")
+            print(f"{number}: {_name(facts, path, case_name)}: {_outcome(path)}")
         return 0
     if not 1 <= args.path <= len(found):
         raise UsageError(f"there is no path {args.path}; {args.file} has {len(found)}")
     facts, path = found[args.path - 1]
-    write(args.output, dot(facts, path))
+    write(args.output, dot(facts, path, _name(facts, path, case_name)))
     if output.is_file():
         print(output)
         _draw(output)
@@ -95,10 +100,20 @@ def _refuse_picture(output: FilePath) -> None:
         )
 
 
-def _name(facts: Facts, path: Path | LeftPath) -> str:
-    """Which path this is, and of which function; a case by its line of the PTX."""
+def _case_names(file: str, ptx: str) -> Callable[[Remark], str]:
+    """What tells which case of a switch a remark is of: its label, or else its line of the PTX."""
+    try:
+        marked = mark("" if FilePath(file).suffix == ".ptx" else read_text(file), file)
+    except CccError:  # nvcc has read more: what macros expand to
+        marked = Marked("")
+    return Blame(LineTable(ptx), marked, ptx).case
+
+
+def _name(facts: Facts, path: Path | LeftPath, case_name: Callable[[Remark], str]) -> str:
+    """Which path this is, and of which function."""
     one = Remark.missed_at(path.marker, facts.function.name, None)
-    arm = f" ({one.arm_name})" if one.arm_name else ""
+    name = case_name(one) if path.marker.kind == "case" else one.arm_name
+    arm = f" ({name})" if name else ""
     return f"{one.position} {one.annotation}{arm} in {demangle(one.kernel)}"
 
 
@@ -110,7 +125,7 @@ def _marked_ptx(file: str, arch: str, options: Sequence[str]) -> str:
             raise CccError(f"cannot read {file}: {error}") from error
     if not FilePath(file).is_file():
         raise CccError("there is no such file", Span(file))
-    return nvcc.build(FilePath(file), arch, options, Options(mark_only=True))[0]
+    return nvcc.build(FilePath(file), arch, [*options, "-lineinfo"], Options(mark_only=True))[0]
 
 
 def _paths(text: str, file: str) -> Iterator[tuple[Facts, Path | LeftPath]]:
@@ -135,19 +150,18 @@ def _outcome(path: Path | LeftPath) -> str:
     return path.reason if isinstance(path, LeftPath) else "collectable"
 
 
-def dot(facts: Facts, path: Path | LeftPath) -> str:
-    """The def-use graph around ``path`` in Graphviz's language."""
+def dot(facts: Facts, path: Path | LeftPath, title: str) -> str:
+    """The def-use graph around a path in Graphviz's language; ``title`` tells which path it is."""
     region, context = extent(path, facts), set[str]()
     if isinstance(path, Path):
         region = path.region
         context = {r.name for r in path.context} | {s.name for s in path.specials}
     graph = _around(def_use_graph(facts.function, region))
     lane_made = _reached_from_lanes(graph)
-    title = f"{_name(facts, path)}: context in double borders"
     lines = [
         "digraph def_use {",
         "  rankdir=TB; node [shape=ellipse, fontname=monospace];",
-        f"  label={_quoted(title)};",
+        f"  label={_quoted(f'{title}: context in double borders')};",
     ]
     # Names of their own for the nodes: Graphviz takes "%r1" for one of its anonymous objects.
     nodes = {name: f"n{number}" for number, name in enumerate(graph)}

@@ -55,6 +55,30 @@ def test_cuda_that_needs_options(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "; cccc -ptx --ccc-mark-only takes all options" in capsys.readouterr().err
 
 
+@needs_nvcc
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_headers")
+def test_cases_have_their_labels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = """#pragma ccc switch
+    switch (x[i] & 7) {
+    case 0: x[i] = sinf(i); break;
+    case 3: case 4: x[i] = cosf(i); break;
+    default: x[i] = i / n;
+    }"""
+    (tmp_path / "k.cu").write_text(loop(body))
+    monkeypatch.chdir(tmp_path)
+    assert main(["graph", "k.cu"]) == 0
+    said = capsys.readouterr().out
+    for name in ("case 0, line 6", "case 4, line 7", "default, line 8"):
+        assert f"k.cu:4:1 switch ({name}) in " in said
+    assert main(["graph", "k.cu", "--path", "1"]) == 0
+    assert re.search(
+        r"label=.*switch \((case|default).*, line \d\) in ", (tmp_path / "graph.dot").read_text()
+    )
+
+
 @pytest.mark.parametrize("name", ["callees_store_elsewhere", "slow_paths_in_functions"])
 def test_what_a_loop_calls_is_looked_into(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
