@@ -112,20 +112,24 @@ class LocalMemory:
         for manner, pointees in self.points_to.handed(call):
             mask = reduce(or_, (pointee.object.mask for pointee in pointees), 0)
             if printed is not None:
-                mask &= reduce(or_, (self._mask(pointee, printed) for pointee in pointees), 0)
+                mask &= reduce(or_, (self._placed(pointee, printed) for pointee in pointees), 0)
             reads |= mask if manner.reads else 0
             writes |= mask if manner.writes else 0
         return Use(reads, writes)
 
     def _mask(self, pointee: Pointee, size: int) -> int:
         """The bytes of an access; those of the whole object if it is not known where."""
+        return self._placed(pointee, (1 << size) - 1)
+
+    def _placed(self, pointee: Pointee, mask: int) -> int:
+        """The bytes from where a pointer leads that the bits of a mask stand for; likewise."""
         one, offset = pointee
         if offset is None or not one.is_whole:
             return one.mask
         first = one.first + offset - one.start
-        if first < 0 or first + size > self.points_to.size:
+        if first < 0 or first + mask.bit_length() > self.points_to.size:
             return self.points_to.everything
-        return ((1 << size) - 1) << first
+        return mask << first
 
     # Blocks --------------------------------------------------------------------------------------
 

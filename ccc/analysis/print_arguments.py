@@ -1,14 +1,17 @@
-"""How much of what is handed to ``printf`` that reads: its format tells, where it is a literal.
+"""Which bytes of what is handed to ``printf`` that reads: its format tells, where it is a literal.
 
     st.local.v2.u32 [%rd1], {%r1, %r2};     // the arguments, in memory of the thread
     cvta.global.u64 %rd2, $str;             // "%d: %d"
     call.uni (result), vprintf, (param0, param1);
 
-All calls of a function share one buffer, and one writes less to it than another may read.
+All calls of a function share one buffer, and one writes less to it than another may read. Nobody
+writes what lies between an argument and the next one, at a multiple of its size.
 """
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import callee
@@ -26,14 +29,14 @@ PRINT = "vprintf"
 
 
 def bytes_printed(call: Instruction, facts: Facts) -> int | None:
-    """How many bytes of its arguments a call of ``vprintf`` reads at most, None if not known."""
+    """Which bytes of its arguments a call of ``vprintf`` may read, as bits; None if not known."""
     lists = [operand for operand in call.operands if isinstance(operand, Arguments)]
     if callee(call) != PRINT or not lists or not lists[-1].elements:
         return None
     formats = trace(_handed(lists[-1].elements[0], facts), facts.makers, _copied) or frozenset()
-    sizes = [_size(one, facts) for one in formats if one not in facts.makers]
-    known = [size for size in sizes if size is not None]
-    return max(known) if known and len(known) == len(sizes) else None
+    masks = [_taken(one, facts) for one in formats if one not in facts.makers]
+    known = [mask for mask in masks if mask is not None]
+    return reduce(or_, known) if known and len(known) == len(masks) else None
 
 
 def _handed(parameter: Operand, facts: Facts) -> list[Operand]:
@@ -48,8 +51,8 @@ def _copied(maker: Instruction, _: Register) -> list[Operand] | None:
     return [maker.operands[1]] if maker.name in RENAMES and len(maker.operands) == 2 else None
 
 
-def _size(format_: Operand, facts: Facts) -> int | None:
-    """The bytes that a format takes."""
+def _taken(format_: Operand, facts: Facts) -> int | None:
+    """The bytes that a format takes, as bits."""
     if not isinstance(format_, Symbol) or format_.offset:
         return None
     text = facts.callees.texts.get(format_.name)

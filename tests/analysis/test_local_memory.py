@@ -169,15 +169,17 @@ TEXTS = {"$str": "%d of %d\n", "$str$1": "done", "$str$2": "%d %f", "$str$3": "%
     [
         ("$str", "", bytes_of(32, 8)),
         ("$str$1", "", 0),
-        ("$str$2", "", bytes_of(32, 16)),
+        ("$str$2", "", bytes_of(32, 4) | bytes_of(40, 8)),
         ("$str$3", "", bytes_of(32, 16)),
         ("$str+3", "", bytes_of(32, 16)),
         ("mine", "", bytes_of(32, 16)),
         ("$str", "@%p1 mov.u64 %rd5, $str$2; cvta.global.u64 %rd6, %rd5;", bytes_of(32, 16)),
+        ("$str$1", "@%p1 mov.u64 %rd5, $str$2; cvta.global.u64 %rd6, %rd5;",
+         bytes_of(32, 4) | bytes_of(40, 8)),
         ("$str", "@%p1 mov.u64 %rd6, %rd3;", bytes_of(32, 16)),
         ("$str$1", "@%p1 st.param.b64 [format], %rd3;", bytes_of(32, 16)),
     ],
-)
+)  # fmt: skip
 def test_a_format_tells_how_much_is_printed(format_: str, other: str, reads: int) -> None:
     strings = f".global .b8 mine[3]; {' '.join(f'.global .b8 {name}[9];' for name in TEXTS)}\n"
     strings += ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n"

@@ -9,7 +9,7 @@ extern "C" __global__ void k(const int *x, int *y, int n) {
 #pragma ccc if
         if (x[i] > 2) {
             for (int a = x[i]; a != 1; ++turns) a = a & 1 ? 3 * a + 1 : a / 2;
-            if (turns > 15) printf("many: %d\n", turns);
+            if (turns > 15) printf("many: %d, %f\n", turns, 0.25 * turns);
         }
         y[i] = turns;
         if (turns > 12) printf("%d takes %d, %f\n", i, turns, 0.5 * turns);
