@@ -258,6 +258,11 @@ class Kernel:
         found = {marker.identifier: marker for marker in markers if marker.kind in WHOLE_KERNEL}
         return [KernelRecord(self.function.name, marker) for marker in found.values()]
 
+    @property
+    def may_keep_blocks(self) -> bool:
+        """Whether nobody says how a loop over the blocks of the grid hands them out."""
+        return not any("schedule" in one.marker.clauses for one in self.annotations)
+
     @cached_property
     def records(self) -> list[PathRecord]:
         """One record for each annotated path.

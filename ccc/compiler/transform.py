@@ -300,7 +300,7 @@ def _needs_no_loop(ran: Ran) -> bool:
     records = [record for record in ran[2] if record.applied]
     of_kernel = [record for record in records if isinstance(record, KernelRecord)]
     inside = {record.remark.strategy for record in records if isinstance(record, PathRecord)}
-    is_free = of_kernel and not any("schedule" in one.marker.clauses for one in of_kernel)
+    is_free = of_kernel and ran[0].may_keep_blocks
     return bool(is_free and inside) and inside <= {one.name for one in SHARING}
 
 

@@ -169,7 +169,8 @@ class LoopCost:
         if self.iterations and names:
             work += exchange(BEGIN / self.iterations)
         slots = self._busy(work) / self._speed(served)
-        if self._is_of_blocks and names - {*SHARED_OUT}:  # else blocks stay as they are launched
+        stays = self._kernel.may_keep_blocks and names <= {*SHARED_OUT}
+        if names and self._is_of_blocks and not stays:
             slots += BLOCK_LEAVES * WARP_SIZE / self._block_size
         return slots
 

@@ -12,10 +12,12 @@ from ccc.compiler.transform import transform
 from ccc.parse import parse_function, parse_module
 from ccc.passes.choice.chosen import AGREE, TELL_TURNS
 from ccc.passes.choice.cost_model import LoopCost
+from ccc.passes.choice.exchange import BLOCK_LEAVES
 from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.turns import Turn
 from ccc.passes.thresholds import LOSS
 from ccc.pipeline import Kernel
+from ccc.ptx.types import WARP_SIZE
 from ccc.remark import Remark
 
 ARCH = "sm_90"
@@ -75,8 +77,11 @@ FEW_LONG = Lanes("", 1.0, 32.0, 4.65, 69.8, iterations=8.0)
 BY_CHANCE = Lanes("", 1.0, 32.0, 16.0, 65.0, iterations=8.0)
 
 
-def kernel_of(read: str) -> Kernel:
+def kernel_of(read: str, whole: str | None = None) -> Kernel:
+    """A kernel; with ``whole``, clauses, its annotated loop is one over blocks."""
     text = KERNEL.replace("READ", read).replace("; ", ";\n\t")
+    if whole is not None:
+        text = text.replace("ccc.loop 1 k.cu:1:1", f"ccc.grid_stride 1 k.cu:1:1 {whole}")
     if read == STORES:
         text = text.replace("st.global.u32 [%rd5], %r10;\n", "")
     function = parse_function(next(iter(parse_module(text, "k.ptx").functions)))
@@ -221,6 +226,28 @@ def test_what_follows_a_loop_is_done_more_often_where_lanes_end_one_by_one() -> 
     cost = LoopCost(path.loop, [path], {path: BY_CHANCE}, kernel)
     cost.paths[path] = replace(known, rest=known.rest + known.own * 5)
     assert gain_of(cost, path) < shorter
+
+
+@pytest.mark.parametrize(
+    ("clauses", "strategy", "leaves"),
+    [
+        ("", "engage", False),
+        ("", "merge", True),
+        ("schedule=dynamic", "engage", True),
+        ("schedule=static", "engage", True),
+        ("schedule=static", "leave", False),
+    ],
+)
+def test_blocks_stay_where_turns_are_shared_out_and_nobody_says_who_runs_them(
+    clauses: str, strategy: str, leaves: bool
+) -> None:
+    def slots(whole: str | None) -> float:
+        kernel = kernel_of(ANYWHERE, whole)
+        path = path_of(kernel)
+        return LoopCost(path.loop, [path], {path: EVEN}, kernel).slots({path: strategy})
+
+    more = BLOCK_LEAVES * WARP_SIZE / 256 if leaves else 0
+    assert slots(clauses) == pytest.approx(slots(None) + more)
 
 
 def gain_of(cost: LoopCost, path: Path) -> float:
