@@ -55,12 +55,28 @@ LIMITS: dict[int, Limits] = {
 """What a multiprocessor of each architecture holds."""
 
 MULTIPROCESSORS: dict[int, int] = {
-    70: 80, 72: 8, 75: 72, 80: 108, 86: 84, 87: 16, 88: 84, 89: 142, 90: 132, 100: 148, 103: 160,
-    110: 20, 120: 188, 121: 48,
-}  # fmt: skip
-"""How many the largest card of each architecture has that is sold (NVIDIA's data sheets): V100,
-Xavier, RTX 8000, A100, A40, Orin, 84 as of sm_86, L40, H100, B200, B300, Thor, RTX PRO 6000,
-GB10."""
+    70: 80,  # V100
+    72: 8,  # Xavier
+    75: 72,  # RTX 8000
+    80: 108,  # A100
+    86: 84,  # A40
+    87: 16,  # Orin
+    88: 84,  # as sm_86: no product is known
+    89: 142,  # L40
+    90: 132,  # H100, H200
+    100: 152,  # GB200; B200: 148
+    103: 152,  # GB300; B300: 148. The chip has 160, of which no product has all
+    110: 20,  # Thor
+    120: 188,  # RTX PRO 6000
+    121: 48,  # GB10
+}
+"""How many the named product has, the largest of its architecture that is sold as far as is known.
+
+No file of the toolkit tells (13.0). Those of V100, A100, H100, GB200, GB300 and RTX PRO 6000 are
+the ``core_count`` in OpenXLA's ``xla/backends/gpu/target_config/specs``; those of Xavier, Orin
+and Thor, and those of sm_75, sm_86 and sm_89, are what CUDA's ``deviceQuery`` prints of such
+devices in public logs; that of GB10, and those of B200 and B300, are told by many who measured on
+one (2026-11-28)."""
 
 # The same from sm_70 to sm_121.
 REGISTERS = 64 * KB
