@@ -275,14 +275,17 @@ class LoopCost:
         return _speed_of(self._occupancy(served), few)
 
     def fewer_warps(self, served: Assignment) -> str | None:
-        """What registers cost, in words; None where that is nothing, or not known."""
+        """What registers cost, in words; None where that is nothing, or not known.
+
+        Those before are of the code with its markers, which nvcc may give others than the source.
+        """
         before, after = self._registers({}), self._registers(served)
         warps = self._occupancy({}), self._occupancy(served)
         if before == after or warps[0] <= warps[1]:
             return None
         return (
-            f"{after} registers leave room for {warps[1]:.0%} of the warps, and {before} for "
-            f"{warps[0]:.0%}"
+            f"{after} registers leave room for {warps[1]:.0%} of the warps, and the {before} of "
+            f"the marked code for {warps[0]:.0%}"
         )
 
     def _registers(self, served: Assignment) -> int:

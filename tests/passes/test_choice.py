@@ -72,6 +72,10 @@ TAIL = """JOIN:
 """
 
 
+BEFORE = "and the 80 of the marked code for 38%"
+"""What is said of 80 registers a thread in blocks of 256."""
+
+
 @dataclass(frozen=True)
 class Arm:
     """One of several arms of which a lane takes at most one.
@@ -251,7 +255,7 @@ def test_registers_are_weighed_against_what_is_gained(block: int, expected: list
     found = remarks(ptx, tried={"k": (80, 164)})
     assert served(found) == expected
     advice = str(found[0].advice)
-    told = "since 164 registers leave room for 12% of the warps, and 80 for 38%; strategy("
+    told = f"since 164 registers leave room for 12% of the warps, {BEFORE}; strategy("
     assert (told in advice) == (not expected), advice
     assert ("instructions by its code, some 8 lanes (prob" in advice) == (not expected), advice
 
@@ -260,7 +264,7 @@ def test_two_reasons_are_told_as_two(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LoopCost, "waits_for_memory", True)
     unknown = kernel(Arm(3, 0.25)).replace("prob=0.25", "")
     (found,) = remarks(unknown, tried={"k": (80, 164)})
-    assert f"and 80 for 38%, and {MEMORY} {SO_FAR}; " in str(found.advice)
+    assert f"{BEFORE}, and {MEMORY} {SO_FAR}; " in str(found.advice)
 
 
 @pytest.mark.parametrize(
@@ -308,7 +312,7 @@ def test_what_nobody_tells_of_may_not_cost_many_warps(registers: int, is_done: b
 
 def test_that_registers_make_it_slower_is_no_matter_of_length() -> None:
     (found,) = remarks(kernel(Arm(80, 0.25)), tried={"k": (80, 164)})
-    assert re.search(rf"of the warps, and 80 for 38%; strategy\(\w+\) {LOSES}$", str(found.advice))
+    assert re.search(rf"of the warps, {BEFORE}; strategy\(\w+\) {LOSES}$", str(found.advice))
 
 
 def test_what_is_missing_for_a_gain_to_be_taken_is_told() -> None:
