@@ -107,113 +107,6 @@ def test_a_reason_names_kernel_line_variable_and_a_way_out(
     assert line.endswith(" [in k]")
 
 
-BOTH = "if the loop does nothing else with them, say so on the loop"
-BEHIND = """__global__ void k(const float *x, const int *kind, float *y, int n) {
-    float best = 100, last = 0;
-    int at = -1;
-#pragma ccc for
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
-        float d = x[i];
-#pragma ccc switch
-        switch (kind[i]) { case 3: d = d * 0.5f + sqrtf(d); break; case 5: d = sinf(d); break; }
-        BEHIND
-    }
-    y[threadIdx.x] = best + at + last;
-}
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("behind", "advice"),
-    [
-        (
-            "if (d < best) { best = d; at = i; }",
-            "if the loop does nothing else with it, say so on the loop: reduction(min: best)",
-        ),
-        (
-            "best = fmaxf(d, best);",
-            "if the loop does nothing else with it, say so on the loop: reduction(max: best)",
-        ),
-        ("best -= d; last = fminf(last, d);", f"{BOTH}: reduction(+: best) reduction(min: last)"),
-        (
-            "best = best + d;",
-            "if the loop does nothing else with it, say so on the loop: reduction(+: best)",
-        ),
-        (
-            "at = max(at, static_cast<int>(d));",
-            "if the loop does nothing else with it, say so on the loop: reduction(max: at)",
-        ),
-        ("if (!(d > best)) best = d;", "declare in the loop what no iteration needs of another"),
-        ("best = d;", "declare in the loop what no iteration needs of another"),
-    ],
-)
-def test_what_is_updated_behind_a_path_is_named(behind: str, advice: str, tmp_path: Path) -> None:
-    lines = said(BEHIND.replace("BEHIND", behind), tmp_path, Options(strategy=COLLECT))
-    assert lines
-    assert all(f"; {advice}" in line for line in lines)
-
-
-COUNTED = """__global__ void k(const unsigned *x, int *y, int n) {
-    int total = 0;
-#pragma ccc for
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
-        unsigned v = x[i];
-        int turns = 0;
-#pragma ccc while
-        while (v != 1) { v = v & 1 ? 3 * v + 1 : v / 2; ++turns; }
-        total += turns;
-    }
-    y[threadIdx.x] = total;
-}
-"""
-
-
-@pytest.mark.slow
-def test_a_sum_of_the_turns_of_a_loop_is_named(tmp_path: Path) -> None:
-    (line,) = said(COUNTED, tmp_path, Options(strategy=COLLECT))
-    assert (
-        "; if the loop does nothing else with it, say so on the loop: reduction(+: total)" in line
-    )
-    named = COUNTED.replace("ccc for", "ccc for reduction(+: total)")
-    assert said(named, tmp_path, Options(strategy=COLLECT)) == []
-
-
-UPDATES = """__global__ void k(const float *x, float *y, int n) {
-    float sum = 0, most = -1, other = 0, last = 1;
-    int count = 0;
-#pragma ccc for CLAUSES
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
-#pragma ccc if
-        if (x[i] > 0.5f) { sum += sinf(x[i]); ++count; if (x[i] > most) most = x[i]; MORE }
-    }
-    y[threadIdx.x] = sum + count + most + other + last;
-}
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("clauses", "more", "named", "advice"),
-    [
-        ("", "", '("sum" or "most", ', "reduction(+: sum) reduction(max: most)"),
-        ("reduction(max: most)", "", '("sum", ', "reduction(+: sum)"),
-        ("reduction(+: sum)", "other -= sinf(x[i + n]);", '("other" or "most", ',
-         "reduction(+: other) reduction(max: most)"),
-        ("reduction(+: sum) reduction(max: most)", "last = sinf(x[i] + 1);", "(",
-         "may only be updated in the loop"),
-    ],
-)  # fmt: skip
-def test_all_variables_that_a_reduction_should_name_are_told(
-    clauses: str, more: str, named: str, advice: str, tmp_path: Path
-) -> None:
-    source = UPDATES.replace("CLAUSES", clauses).replace("MORE", more)
-    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
-    assert named in line
-    assert advice in line
-    assert ("the variable of a reduction" in line) == ("may only" in advice)
-
-
 CASES_OF_A_SWITCH = """__global__ void k(const int *kind, float *v, int n) {
 #pragma ccc for
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
@@ -229,43 +122,6 @@ CASES_OF_A_SWITCH = """__global__ void k(const int *kind, float *v, int n) {
     }
 }
 """
-
-
-TURNS = """__global__ void k(const int *row, const float *v, float *out, int n) {
-#pragma ccc for
-    for (int r = threadIdx.x; r < n; r += blockDim.x) {
-        float sum = 0;
-        int end = row[r + 1];
-#pragma ccc LOOP
-        for (int e = row[r]; e < end; ++e) {
-            float a = v[e];
-#pragma ccc if
-            if (a > 0.9f) { for (int k = 0; k < 9; ++k) a = sqrtf(a) * 2; sum += a; }
-        }
-        out[r] = sum;
-    }
-}
-"""
-
-
-@pytest.mark.slow
-def test_a_sum_of_turns_may_be_of_a_while(tmp_path: Path) -> None:
-    asked = Options(strategy=COLLECT, max_block=64)
-    (line,) = said(TURNS.replace("LOOP", "for variable"), tmp_path, asked)
-    assert "the next turn of the loop around it" in line
-    assert '; mark that loop "ccc while"' in line
-    assert "which gains only where that loop does; or remove this annotation" in line
-    assert said(TURNS.replace("LOOP", "while"), tmp_path, asked) == []
-
-
-@pytest.mark.slow
-def test_what_keeps_a_minimum_from_being_one_is_named(tmp_path: Path) -> None:
-    head = HEAD.replace("ccc for", "ccc for reduction(min: last)").replace("i < n", "i < 99")
-    body = IF + "if (v > 3) {\nfor (int k = 0; k < 9; k++) v = sqrtf(v + k);\nif (v < last) {\n"
-    body += "last = v;\nwindow[0] = i;\ny[i] = v;\n}\n}"
-    (line,) = said(head + body + TAIL, tmp_path, Options(strategy=COLLECT))
-    assert "in the way is (k.cu:14, PTX line" in line
-    assert "st.global.f32" in line
 
 
 BLOCKS = """#pragma ccc grid_stride
@@ -297,42 +153,6 @@ def test_variables_without_a_value_are_called_that(tmp_path: Path) -> None:
     (line,) = said(UNSET, tmp_path, Options(strategy=COLLECT))
     assert "it may be uninitialised (%f" in line
     assert '"last"' in line
-
-
-SUMS = """__global__ void k(const int *__restrict__ row, const float *__restrict__ x, float *y,
-                  int n) {
-#pragma ccc for
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
-        float sum = 0;
-#pragma ccc for variable strategy(engage)
-        for (int t = 0; t < row[i]; ++t) sum += x[AT];
-        y[i] = sum;
-    }
-}
-"""
-
-
-@pytest.mark.slow
-def test_a_sum_of_turns_is_hinted_at(tmp_path: Path) -> None:
-    line, left = said(SUMS.replace("AT", "i + t"), tmp_path, Options())
-    assert left.endswith("reduction(+: sum) would let lanes share its turns [in k]")
-    assert "as without it" not in left  # there is no other path that it could be told apart from
-    assert '("sum", k.cu:7, PTX line' in line
-    assert "say so: reduction(+: sum)" in line
-
-
-@pytest.mark.slow
-def test_a_sum_of_turns_is_not_hinted_at_where_more_is_in_the_way(tmp_path: Path) -> None:
-    """Each turn adds to the index, by a number that nvcc makes anew in each."""
-    source = SUMS.replace("AT", "i * t")
-    line, left = said(source, tmp_path, Options())
-    assert "reduction" not in left
-    assert "does not change by the same number each time" in line
-    assert "reduction" not in line
-    named = source.replace("for variable", "for variable reduction(+: sum)")
-    line, left = said(named, tmp_path, Options())  # nor would it help
-    assert "strategy(engage) does not apply" in line
-    assert "reduction" not in left
 
 
 LISTED = """__global__ void k(const BOUND *row, const float *w, float *out, int n) {
@@ -521,37 +341,6 @@ def test_a_flag_that_ends_the_loop_cannot_be_declared_in_it(tmp_path: Path) -> N
     (line,) = said(FLAG.replace("SET", "y[i + n] < 1"), tmp_path, Options(strategy=COLLECT))
     assert 'read before the path what decides on "go", which ends the loop' in line
     assert said(FLAG.replace("SET", "v <= 0.99f"), tmp_path, Options(strategy=COLLECT)) == []
-
-
-SUM_OF_TURNS = """__global__ void k(const float *__restrict__ x, int *__restrict__ y, int n) {
-#pragma ccc for
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
-        int count = 0;
-#pragma ccc for variable REDUCTION
-        for (int e = 0; e < n; ++e) {
-            const float v = x[i * n + e];
-#pragma ccc if
-            if (v > 0.7f) {
-                bool in = false;
-                for (int k = 0; k < n; ++k) if (x[e + k] > v) in = !in;
-                count += in;
-            }
-        }
-        y[i] = count;
-    }
-}
-"""
-
-
-@pytest.mark.slow
-def test_why_a_reduction_of_turns_does_not_help(tmp_path: Path) -> None:
-    text = SUM_OF_TURNS.replace("REDUCTION", "reduction(+: count)")
-    line = next(one for one in said(text, tmp_path, Options(strategy=COLLECT)) if ":8:" in one)
-    assert '("count", k.cu:12, ' in line  # where it is updated, and not what decides that
-    assert "the reduction of that loop lets its turns be shared out, and no path update it" in line
-    text = SUM_OF_TURNS.replace("REDUCTION", "")
-    line = next(one for one in said(text, tmp_path, Options(strategy=COLLECT)) if ":8:" in one)
-    assert "the reduction of that loop" not in line
 
 
 BOARD = """__global__ void k(const int *x, int *y, int n) {
