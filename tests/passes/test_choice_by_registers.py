@@ -1,0 +1,128 @@
+"""What the choice takes, and leaves, where that takes registers, and warps with them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from test_choice import Arm, kernel, remarks, served
+
+from ccc.compiler import registers, unit
+from ccc.compiler import weighing as _weighing  # noqa: F401 - takes names of registers when loaded
+from ccc.options import Options
+from ccc.passes.choice.chosen import LOSES, MEMORY, SO_FAR
+from ccc.passes.choice.cost_model import LoopCost
+from ccc.passes.thresholds import GAIN, LOSS_OF_WARPS
+from ccc.toolkit.ptxas import Resources
+
+pytestmark = pytest.mark.usefixtures("few_headers")
+
+BEFORE = "and the 80 of the marked code for 38%"
+"""What is said of 80 registers a thread in blocks of 256."""
+
+
+@pytest.mark.parametrize(("block", "expected"), [(256, []), (128, [0])])
+def test_registers_are_weighed_against_what_is_gained(block: int, expected: list[int]) -> None:
+    """With 164 registers a multiprocessor holds 8 warps in blocks of 256, 12 in those of 128."""
+    ptx = kernel(Arm(80, 0.25)).replace(".maxntid 256", f".maxntid {block}")
+    assert served(remarks(ptx)) == [0]
+    found = remarks(ptx, tried={"k": (80, 164)})
+    assert served(found) == expected
+    advice = str(found[0].advice)
+    told = f"since 164 registers leave room for 12% of the warps, {BEFORE}; strategy("
+    assert (told in advice) == (not expected), advice
+    assert ("instructions by its code, some 8 lanes (prob" in advice) == (not expected), advice
+
+
+def test_two_reasons_are_told_as_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LoopCost, "waits_for_memory", True)
+    unknown = kernel(Arm(3, 0.25)).replace("prob=0.25", "")
+    (found,) = remarks(unknown, tried={"k": (80, 164)})
+    assert f"{BEFORE}, and {MEMORY} {SO_FAR}; " in str(found.advice)
+
+
+@pytest.mark.parametrize(("registers", "is_done"), [(32, True), (40, True), (56, False)])
+def test_what_nobody_tells_of_may_not_cost_many_warps(registers: int, is_done: bool) -> None:
+    """A long path loses next to nothing by its exchange, but all that wait for fewer warps do."""
+    ptx = kernel(Arm(2000, 0.25)).replace("prob=0.25", "")
+    (found,) = remarks(ptx, tried={"k": (32, registers)})
+    assert found.applied == is_done
+    assert is_done or f"where {LOSS_OF_WARPS:g} is the least" in str(found.advice)
+
+
+def test_that_registers_make_it_slower_is_no_matter_of_length() -> None:
+    (found,) = remarks(kernel(Arm(80, 0.25)), tried={"k": (80, 164)})
+    assert re.search(rf"of the warps, {BEFORE}; strategy\(\w+\) {LOSES}$", str(found.advice))
+
+
+def test_that_what_was_tried_takes_fewer_is_no_merit_of_others() -> None:
+    ptx = kernel(Arm(80, 0.25))
+    (usual,), (found,) = remarks(ptx), remarks(ptx, tried={"k": (164, 80)})
+    assert found.details["considered"] == usual.details["considered"]
+
+
+def test_the_assembler_is_asked_what_was_chosen_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    ptx, asked = kernel(Arm(80, 0.25)), []
+
+    def resources(*texts: str) -> list[dict[str, Resources]]:
+        asked.append(texts)
+        return [{"k": Resources(80 if "%ccc_" not in text else 164, 0, 0)} for text in texts]
+
+    def applied(options: Options) -> bool:
+        asked.clear()
+        done = unit.DevicePass()
+        text = unit._transform(ptx, "k.ptx", options, done)
+        (remark,) = done.remarks["k"]
+        assert remark.applied == ("ccc_" in text or text != ptx)
+        return remark.applied
+
+    monkeypatch.setattr(registers, "resources_of", resources)
+    assert not applied(Options())
+    assert [len(texts) for texts in asked] == [2]  # what there was, and what was made of it
+    assert applied(Options(strategy="queue"))  # who insists is not asked about registers
+    assert not asked
+    monkeypatch.setattr(registers, "resources_of", lambda *_: [])  # as with separate compilation
+    assert applied(Options())
+
+
+def test_a_small_gain_is_told_with_the_registers_that_it_would_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a gain would be told of, and nobody knew that warps are lost by it."""
+    ptx = kernel(Arm(80, 0.75))
+    (untried,) = remarks(ptx)
+    assert not untried.applied
+    assert 1 < max(untried.details["considered"].values()) < GAIN
+
+    def resources(*texts: str) -> list[dict[str, Resources]]:
+        return [{"k": Resources(32 if "%ccc_" not in text else 40, 0, 0)} for text in texts]
+
+    monkeypatch.setattr(registers, "resources_of", resources)
+    done = unit.DevicePass()
+    assert unit._transform(ptx, "k.ptx", Options(), done) == ptx
+    (remark,) = done.remarks["k"]
+    assert max(remark.details["considered"].values()) < 1
+    assert "40 registers leave room for 75% of the warps" in str(remark.advice)
+
+
+@pytest.mark.parametrize(("share", "is_done"), [(0.3, True), (0.55, False)])
+def test_spilling_a_little_is_for_who_gains_much(
+    monkeypatch: pytest.MonkeyPatch, share: float, is_done: bool
+) -> None:
+    """72 registers leave no room for blocks of 1024 threads, and with 64 some are spilled."""
+    ptx = kernel(Arm(80, share)).replace(".maxntid 256, 1, 1\n", "")
+
+    def resources(*texts: str) -> list[dict[str, Resources]]:
+        bounded = Resources(64, 0, 8, 8, 8)
+        many = (bounded if ".maxnreg 64" in text else Resources(72, 0, 0) for text in texts)
+        return [
+            {"k": Resources(64, 0, 0) if "%ccc_" not in text else needs}
+            for text, needs in zip(texts, many, strict=True)
+        ]
+
+    monkeypatch.setattr(registers, "resources_of", resources)
+    done = unit.DevicePass()
+    made = unit._transform(ptx, "k.ptx", Options(), done)
+    (remark,) = done.remarks["k"]
+    assert remark.applied == (".maxnreg 64" in made) == is_done
+    assert is_done or "with 64 ptxas spills 16 bytes; " in str(remark.advice)
