@@ -3,52 +3,25 @@
 from __future__ import annotations
 
 import pytest
+from inner_loop import with_inner_loop
 
-from ccc.analysis.facts import Facts
-from ccc.parse import parse_function, parse_module
 from ccc.passes.bound_motion import BoundMotion
-from ccc.pipeline import Kernel
 
-TEXT = """.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry k(.param .u64 k_0)
-{{
-    .reg .pred %p<4>;
-    .reg .b32 %r<9>;
-    .reg .b64 %rd<9>;
-    mov.u32 %r1, %tid.x;
-    ld.param.u64 %rd1, [k_0];
-    ld.param.u64 %rd2, [k_0];
-LOOP:
-    // ccc.for 1 k.cu:1:1
-    mov.u32 %r3, 0;
-    mov.u32 %r4, 7;
-    // ccc.loop 2 k.cu:2:1
-TURN:
-    // ccc.{kind} 2 k.cu:2:1
-    {body}
+TURN = """{body}
     red.global.add.u32 [%rd2], %r3;
     add.u32 %r3, %r3, 1;
     {bound}
     setp.lt.u32 %p2, %r3, %r4;
-    @%p2 bra TURN;
-OUT:
-    add.u32 %r1, %r1, 32;
-    setp.lt.u32 %p1, %r1, 1000;
-    @%p1 bra LOOP;
-    ret;
-}}
 """
 LOAD = "ld.global.u32 %r4, [%rd1+4];"
 
 
 def moved(bound: str = LOAD, body: str = "", kind: str = "variable") -> list[str]:
     """The instructions that are put before the loop."""
-    text = TEXT.format(bound=bound, body=body, kind=kind).replace("mov.u32 %r4, 7;\n", "")
-    function = parse_function(next(iter(parse_module(text, "k.ptx").functions)))
+    turn, begin = TURN.format(bound=bound, body=body), "mov.u32 %r3, 0;"
+    kernel = with_inner_loop(turn, begin, "ld.param.u64 %rd2, [k_0];", kind)
+    function = kernel.function
     old = {block.label: list(map(str, block.instructions)) for block in function.blocks}
-    kernel = Kernel(function, Facts(function))
     BoundMotion().run(kernel)
     new = [block for block in function.blocks if block.label not in old]
     found = [str(instruction) for block in new for instruction in block.instructions]
