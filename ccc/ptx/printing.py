@@ -1,15 +1,29 @@
-"""What ``printf`` prints: the host's C library does it, with the arguments that a thread packed."""
+"""What the format of a ``printf`` takes of the arguments that a thread packed."""
 
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Callable
+from typing import NamedTuple
 
 _SPECIFIER = re.compile(
-    r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d*))?(hh|h|ll|l|j|z|t|L)?([diouxXcsfFeEgGaAp%])"
+    r"(%[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d*))?)(hh|h|ll|l|j|z|t|L)?([diouxXcsfFeEgGaAp%])"
 )
 _LONG = ("ll", "l", "j", "z", "t")
+INTEGERS, FLOATS = "diouxX", "fFeEgGaA"
+
+
+class Conversion(NamedTuple):
+    """One argument as it is to be shown.
+
+    ``specifier`` is C's, in which ``ll`` is the length of all that has 8 bytes; its last letter is
+    the ``kind``. ``stars`` are the numbers that stand for the stars in it.
+    """
+
+    specifier: str
+    kind: str
+    stars: tuple[int, ...]
+    bits: int
 
 
 class _Arguments:
@@ -27,33 +41,39 @@ class _Arguments:
         self.count += 1
         return self.take(place, size)
 
-    def integer(self, size: int, bits: int, is_signed: bool) -> int:
-        """The next argument, cut to so many bits."""
-        value = self.bits(size) & ((1 << bits) - 1)
-        return value - (1 << bits) if is_signed and value >> (bits - 1) else value
-
-    def number(self) -> float:
-        """The next argument, a double."""
-        value: float = struct.unpack("<d", self.bits(8).to_bytes(8, "little"))[0]
-        return value
+    def number(self) -> int:
+        """The next argument, an ``int``."""
+        value = self.bits(4) & 0xFFFFFFFF
+        return value - (value >> 31 << 32)
 
 
-def printed(
-    template: str, take: Callable[[int, int], int], text: Callable[[int], str]
+def filled_in(
+    template: str, take: Callable[[int, int], int], shown: Callable[[Conversion], str]
 ) -> tuple[str, int]:
-    """What a thread prints.
+    """A format with its arguments.
 
     Args:
         template: the format.
         take: gives the bits at a place in the packed arguments, of a size in bytes.
-        text: the string at an address.
+        shown: makes text of an argument.
 
     Returns:
         The text, and how many arguments it took.
     """
     arguments = _Arguments(take)
-    shown = _SPECIFIER.sub(lambda match: _one(match, arguments, text), template)
-    return shown, arguments.count
+
+    def one(match: re.Match[str]) -> str:
+        return "%" if match[3] == "%" else shown(_conversion(match, arguments))
+
+    return _SPECIFIER.sub(one, template), arguments.count
+
+
+def _conversion(match: re.Match[str], arguments: _Arguments) -> Conversion:
+    before, length, kind = match[1], match[2] or "", match[3]
+    stars = tuple(arguments.number() for _ in range(before.count("*")))
+    is_long = length in _LONG if kind in INTEGERS else kind != "c"
+    length = "" if kind not in INTEGERS else "ll" if is_long else length
+    return Conversion(f"{before}{length}{kind}", kind, stars, arguments.bits(8 if is_long else 4))
 
 
 def packed_bytes(template: str) -> int | None:
@@ -71,63 +91,5 @@ def packed_bytes(template: str) -> int | None:
         taken |= ((1 << size) - 1) << place
         return 0
 
-    printed(template, take, lambda _address: "")
+    filled_in(template, take, lambda _: "")
     return None if "%" in _SPECIFIER.sub("", template) else taken
-
-
-def _one(match: re.Match[str], arguments: _Arguments, text: Callable[[int], str]) -> str:
-    flags, width, precision, length, kind = match.groups()
-    if kind == "%":
-        return "%"
-    if width == "*":
-        width = str(arguments.integer(4, 32, is_signed=True))
-        flags, width = (flags + "-", width[1:]) if width.startswith("-") else (flags, width)
-    if precision == "*":
-        given = arguments.integer(4, 32, is_signed=True)
-        precision = str(given) if given >= 0 else None
-    dotted = "" if precision is None else f".{precision or 0}"
-    if kind == "s":
-        address = arguments.bits(8)
-        shown = text(address) if address else "(null)"
-        return f"%{flags.strip('0 +#')}{width or ''}{dotted}s" % shown
-    if kind in "diouxX":
-        return _integer(flags, width or "", dotted, length, kind, arguments)
-    if kind in "aA":
-        return _pad(_hexadecimal(arguments.number(), kind), flags, width)
-    if kind in "cp":
-        value = arguments.bits(4 if kind == "c" else 8)
-        return _pad(chr(value & 255) if kind == "c" else f"{value:#x}", flags, width)
-    return f"%{flags}{width or ''}{dotted}{kind}" % arguments.number()
-
-
-def _integer(
-    flags: str, width: str, dotted: str, length: str | None, kind: str, arguments: _Arguments
-) -> str:
-    size = 8 if length in _LONG else 4
-    bits = {"hh": 8, "h": 16}.get(length or "", 8 * size)
-    value = arguments.integer(size, bits, kind in "di")
-    if kind not in "di":
-        flags = flags.replace("+", "").replace(" ", "")
-    if dotted:  # a precision switches the padding with zeros off
-        flags = flags.replace("0", "")
-    if "#" in flags and kind in "oxX":
-        flags = flags.replace("#", "")
-        digits = f"%{dotted}{kind}" % value
-        prefix = {"o": "0", "x": "0x", "X": "0X"}[kind] if value else ""
-        return _pad(digits if digits.startswith("0") else prefix + digits, flags, width)
-    flags = flags.replace("#", "")
-    return f"%{flags}{width}{dotted}{'d' if kind in 'diu' else kind}" % value
-
-
-def _hexadecimal(value: float, kind: str) -> str:
-    shown = re.sub(r"\.?0*p", "p", value.hex())
-    return shown.upper() if kind == "A" else shown
-
-
-def _pad(shown: str, flags: str, width: str | None) -> str:
-    room = int(width or 0)
-    if "-" in flags:
-        return shown.ljust(room)
-    if "0" in flags and shown[:2] in ("0x", "0X"):
-        return shown[:2] + shown[2:].rjust(room - 2, "0")
-    return shown.rjust(room)

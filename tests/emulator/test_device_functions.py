@@ -7,7 +7,7 @@ import pytest
 from emulating import cuda, needs_nvcc, run
 
 from ccc.emulator import EmulatorError
-from ccc.ptx.printing import printed
+from ccc.emulator.memory.printing import printed
 
 pytestmark = pytest.mark.usefixtures("few_headers")
 
@@ -34,7 +34,8 @@ CASES = [
     ("%x %#x %X %o %#o", [255, 255, 255, 8, 8], "ff 0xff FF 10 010"),
     ("%hhd %hd %u", [0x1FF, 0x18000, 0xFFFFFFFF], "-1 -32768 4294967295"),
     ("%.3d|%8.3d|%#x", [5, 5, 0], "005|     005|0"),
-    ("%*d|%-*d|", [5, 1, 4, 2], "    1|2   |"),
+    ("%*d|%-*d|%*d|", [5, 1, 4, 2, -3, 7], "    1|2   |7  |"),
+    ("%.0d|%.*d|%.*x", [0, 0, 0, -1, 0], "||0"),
 ]
 
 
@@ -48,6 +49,8 @@ def test_formats_of_doubles_and_texts() -> None:
     bits = [np.float64(x).view(np.uint64).item() for x in (0.1, 1e10, -2.5, 1.0)]
     found, _ = printed("%g %e %.1f %a", lambda place, _: bits[place // 8], str)
     assert found == "0.1 1.000000e+10 -2.5 0x1p+0"
+    found, _ = printed("%05f|%+.2a|% a", lambda *_: 0x7FF0000000000000, str)
+    assert found == "  inf|+inf| inf"
     found, _ = printed("%s %.2s|%5s|%s", lambda place, _: place, lambda at: f"text{at}")
     assert found == "(null) te|text16|text24"
 

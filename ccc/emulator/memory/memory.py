@@ -15,6 +15,7 @@ from ccc.emulator.base.forms import DTYPES, Array, Form, spread
 from ccc.emulator.lanes.groups import Group
 from ccc.emulator.memory import atomics, traffic
 from ccc.emulator.memory.images import Images
+from ccc.emulator.memory.printing import printed
 from ccc.emulator.memory.spaces import (
     IMAGES,
     LOCAL,
@@ -27,7 +28,6 @@ from ccc.emulator.memory.spaces import (
     Uniform,
 )
 from ccc.ir.nodes import Instruction
-from ccc.ptx.printing import printed
 from ccc.ptx.types import VECTORS
 
 Space = Arena | Shared | Local | Uniform
