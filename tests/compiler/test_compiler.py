@@ -208,3 +208,27 @@ def test_a_literal_ends_behind_its_text(size: int, is_literal: bool) -> None:
     text += f".global .align 1 .b8 $str[{size}] = {{37, 100, 10}};\n"
     found = literals(parse_variables(parse_module(text)))
     assert found == ({"$str": "%d\n"} if is_literal else {})
+
+
+PRINTS = """
+#include <cstdio>
+__global__ void k(const char *format, const int *__restrict__ x, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        char text[8] = {char(x[i] & 63), char(x[i] >> 8 & 63), 0};
+        #pragma ccc if
+        if (x[i] > 6) printf(@, text);
+    }
+}
+"""
+
+
+@needs_nvcc
+@pytest.mark.parametrize(
+    ("format_", "hint"),
+    [('"%s", ', "in the path, and write there, what it prints"), ("", "with a literal format")],
+)
+def test_what_is_printed_is_declared_in_the_path(format_: str, hint: str) -> None:
+    text = PRINTS.replace("@, ", format_ or "format, ")
+    paths = ccc.compile(text, strategy="collect").report["kernels"][0]["paths"]
+    assert paths[0]["reason"].endswith(hint)

@@ -25,7 +25,7 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.local_memory import Edge, Word
 from ccc.analysis.paths.model import CheckedPath, FoundPath, PlacedPath, Refused, at
-from ccc.analysis.print_arguments import PRINT
+from ccc.analysis.print_arguments import PRINT, bytes_printed
 from ccc.ir.nodes import Instruction
 
 MOST_WORDS = 32
@@ -71,7 +71,7 @@ def check_own_memory(
     if passed_on is not None:
         raise Refused(
             "its turns pass local memory (an array of the thread's own) on, but a task may go on "
-            f"in another lane after each{at(passed_on)}{_print_hint(passed_on)}"
+            f"in another lane after each{at(passed_on)}{_print_hint(passed_on, facts)}"
         )
     if found_again is not None:
         raise Refused(
@@ -82,20 +82,24 @@ def check_own_memory(
         raise Refused(
             "the rest of the iteration would have to run with the path, but uses local memory (an "
             "array of the thread's own) together with code outside it"
-            f"{at(culprit)}{_print_hint(culprit)}"
+            f"{at(culprit)}{_print_hint(culprit, facts)}"
         )
     if culprit is not None:
         raise Refused(
             "the path shares local memory (an array of the thread's own) with code outside it"
-            f"{at(culprit)}{_print_hint(culprit)}"
+            f"{at(culprit)}{_print_hint(culprit, facts)}"
         )
     return ()
 
 
-def _print_hint(culprit: Instruction) -> str:
-    """What to do where it is the compiler's own array, of what is printed by a computed format."""
-    hint = "; call printf in a function of its own, marked __noinline__, or with a literal format"
-    return hint if callee(culprit) == PRINT else ""
+def _print_hint(culprit: Instruction, facts: Facts) -> str:
+    """What to do where something is printed: the array is the compiler's own if the format is
+    computed, and else one that is printed itself."""
+    if callee(culprit) != PRINT:
+        return ""
+    if bytes_printed(culprit, facts) is not None:
+        return "; declare in the path, and write there, what it prints"
+    return "; call printf in a function of its own, marked __noinline__, or with a literal format"
 
 
 def _taken_along(
