@@ -1,13 +1,12 @@
 """Markers that changed nothing: without them the compiler would have made the same code.
 
-A marker in an arm of a branch leaves memory alone (:mod:`ccc.ir.arm_markers`). What it may keep a
-compiler from is
+That can be said of a marker in an arm of a branch, since it leaves memory alone
+(:mod:`ccc.ir.arm_markers`). What it may keep a compiler from is
 
 - to call a function less often that has no effect: none is called twice, but those of the driver;
 - to unroll or divide a loop around: the innermost one has a marker that stays, others have one, or
-  nobody knows how often they go round (:mod:`ccc.analysis.rolled`). If there are copies of a
-  marker, all have one: then they come of loops that are gone, or of functions put where they are
-  called, which are smaller without;
+  nobody knows how often they go round. If there are copies of a marker, all have one: then they
+  come of loops that are gone, or of functions put where they are called, which are smaller without;
 - to take out what two arms have in common: there is no other arm, or no opcode of one block is in
   the other;
 - to make one of two arms that follow each other: nothing with an effect stands before it;
@@ -18,31 +17,23 @@ compiler from is
   that stands before the branch;
 - to do without the branch, or to make one of it and of another: that would take to run what stands
   in the marker's block unasked (:mod:`ccc.analysis.unasked`), or the block's ways to lead to where
-  the branch leads that does not take the arm.
-
-One in or before a loop, or first in a kernel, may besides keep it from
-
-- doing something once, before the marker (:mod:`ccc.analysis.done_once`);
-- calling a function behind the marker instead of before it: all calls are in the loops;
-- sharing what is done before two loops that follow each other, or lie in two arms: there is one.
+  the branch leads that does not take the arm: not where they lead to a loop.
 
 All else is as large or as small with the marker as without, up to one instruction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import callee
 from ccc.analysis.constant_trip_count import trip_count
-from ccc.analysis.done_once import does_the_same, keeps_memory, reads_early
-from ccc.analysis.rolled import own_markers, stays_rolled
-from ccc.analysis.thresholds import FEW_UNASKED, SMALL_FUNCTION
+from ccc.analysis.thresholds import SMALL_FUNCTION
 from ccc.analysis.unasked import never_unasked
 from ccc.analysis.unsunk import much_unsunk
-from ccc.ir.markers import ARMS
+from ccc.ir.markers import ARMS, LOOPS
 from ccc.ir.nodes import Block, Instruction, MarkerNote
 from ccc.ir.operands import Address, Immediate, Register, registers
 from ccc.ptx.opcodes import Effect, extends_sign
@@ -59,14 +50,8 @@ _JOINS = ("mov", "bra")
 """What stands in the block of a way on which values are moved to where ways join."""
 
 
-def all_idle(facts: Facts, left: Collection[int], wrapping: Collection[int] = ()) -> bool:
-    """Whether all markers of some annotations changed nothing, as long as the others stay.
-
-    Args:
-        facts: of a function with such markers.
-        left: the annotations, by ``id``.
-        wrapping: the annotated loops, by ``id``, whose counters may begin anew.
-    """
+def all_idle(facts: Facts, left: Collection[int]) -> bool:
+    """Whether all markers of some annotations changed nothing, as long as the others stay."""
     markers = [
         (marker, block)
         for block in facts.function.blocks
@@ -76,8 +61,7 @@ def all_idle(facts: Facts, left: Collection[int], wrapping: Collection[int] = ()
     return (
         facts.function.kind == "entry"
         and _calls_each_once(facts)
-        and all(_is_idle(facts, b, left, wrapping) for m, b in markers if m.kind in ARMS)
-        and _loops_idle(facts, [b for m, b in markers if m.kind not in ARMS], left, wrapping)
+        and all(m.kind in ARMS and _is_idle(facts, block, left) for m, block in markers)
         and (
             len({marker for marker, _ in markers}) == len(markers)
             or (
@@ -88,61 +72,18 @@ def all_idle(facts: Facts, left: Collection[int], wrapping: Collection[int] = ()
     )
 
 
-def _loops_idle(
-    facts: Facts, blocks: Sequence[Block], left: Collection[int], wrapping: Collection[int]
-) -> bool:
-    """Whether that is so of the markers in some blocks, which stand in no arms."""
-    labels = {block.label for block in blocks}
-    around = [loop for loop in facts.loops if not labels.isdisjoint(loop.blocks)]
-    outer = [one for one in around if not any(one.blocks < other.blocks for other in around)]
-    places = [
-        (block.label, number)
-        for block in blocks
-        for number, one in enumerate(block.statements)
-        if isinstance(one, MarkerNote) and one.marker.identifier in left
-    ]
-    return not blocks or (
-        len(outer) <= 1
-        and all(
-            _keeps_marker(facts, loop, left) or stays_rolled(facts, loop, wrapping)
-            for loop in around
-        )
-        and not any(does_the_same(facts, loop) for loop in around)
-        and not any(
-            one.effects & Effect.CALL
-            for label in set(facts.blocks).difference(*(loop.blocks for loop in outer))
-            for one in facts.blocks[label].instructions
-        )
-        and not keeps_memory(facts, places)
-        and all(_keeps_its_branch(facts, block, left) for block in blocks)
-        and not any(_branches(facts, block) and reads_early(facts, block) for block in blocks)
-    )
-
-
-def _keeps_its_branch(facts: Facts, block: Block, left: Collection[int]) -> bool:
-    """Whether no branch before a block becomes one with that at its end."""
-    other = _other_way(facts, block)
-    return (
-        other is None
-        or not _branches(facts, block)
-        or sum(1 for _ in block.instructions) > FEW_UNASKED
-        or _leads_elsewhere(facts, block, other)
-        or never_unasked(facts, block, left)
-    )
-
-
 def _calls_each_once(facts: Facts) -> bool:
     """Whether a kernel calls no function twice, unless that is known to have an effect."""
     names = [callee(one) for one in facts.function.instructions if one.effects & Effect.CALL]
     return all(names.count(name) == 1 or name in SYSTEM_CALLS for name in names)
 
 
-def _is_idle(facts: Facts, block: Block, left: Collection[int], wrapping: Collection[int]) -> bool:
-    """Whether that is so of a marker in this block, which is an arm."""
+def _is_idle(facts: Facts, block: Block, left: Collection[int]) -> bool:
+    """Whether that is so of a marker in this block."""
     other = _other_way(facts, block)
     return (
         other is not None
-        and _loops_stay(facts, block, left, wrapping)
+        and _loops_stay(facts, block, left)
         and _comes_first(block, left)
         and (_branches(facts, block) or not _adds_constants(block))
         and (
@@ -213,15 +154,11 @@ def _adds_constants(block: Block) -> bool:
     return False
 
 
-def _loops_stay(
-    facts: Facts, block: Block, left: Collection[int], wrapping: Collection[int]
-) -> bool:
+def _loops_stay(facts: Facts, block: Block, left: Collection[int]) -> bool:
     """Whether the loops around are neither unrolled nor divided for the want of a marker."""
     around = [loop for loop in facts.loops if block.label in loop.blocks]
     return all(
-        _keeps_marker(facts, loop, left)
-        or (loop is not around[0] and not trip_count(loop, facts))
-        or stays_rolled(facts, loop, wrapping)
+        _keeps_marker(facts, loop, left) or (loop is not around[0] and not trip_count(loop, facts))
         for loop in around
     )
 
@@ -234,7 +171,12 @@ def _keep_markers(facts: Facts, block: Block, left: Collection[int]) -> bool:
 
 def _keeps_marker(facts: Facts, loop: Loop, left: Collection[int]) -> bool:
     """Whether a loop has a marker of its own that stays."""
-    return any(one not in left for one in own_markers(facts, loop))
+    inner = {label for one in facts.loops if one.blocks < loop.blocks for label in one.blocks}
+    return any(
+        marker.kind in LOOPS and marker.identifier not in left
+        for label in loop.blocks - inner
+        for marker in facts.blocks[label].markers
+    )
 
 
 def _leads_elsewhere(facts: Facts, block: Block, other: str) -> bool:

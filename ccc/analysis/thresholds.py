@@ -13,9 +13,6 @@ compiler moves depends on how much it has looked at. One of 627 random kernels h
 the same."""
 FEW_UNSUNK = 2
 """So many instructions before a branch that only its arm needs are no reason to compile again."""
-FEW_UNASKED = 3
-"""No more instructions, a comparison and a branch among them, does nvcc run unasked to make one
-branch of two."""
 LONG_ROW = 32
 """So many instructions in a row are not run unasked: nvcc 13.0 does that with six at most, and with
 what one division by a constant becomes."""

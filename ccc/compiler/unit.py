@@ -20,7 +20,6 @@ from ccc.files import read_text
 from ccc.frontend import marking as source
 from ccc.frontend.annotations import Annotation
 from ccc.frontend.syntax import Home
-from ccc.frontend.wrapping import may_wrap
 from ccc.ir.arm_markers import as_comments
 from ccc.ir.markers import MARKER_PREFIX
 from ccc.options import Options
@@ -192,8 +191,7 @@ class _Tried:
         asked."""
         from ccc.compiler.unmarking import without_markers  # noqa: PLC0415 - loaded by transform
 
-        wrapping = {one.id for one in self.marked.annotations if may_wrap(one.statement)}
-        return without_markers(self.compiled, self.refused, wrapping)
+        return without_markers(self.compiled, self.refused)
 
     @property
     def missed(self) -> int:

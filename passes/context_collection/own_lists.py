@@ -24,12 +24,11 @@ from typing import TYPE_CHECKING
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.fetches import has_side_effect
 from ccc.analysis.paths.model import Path, instructions_of
-from ccc.analysis.rolled import kept_rolled
 from ccc.ir.edit import Emitter, retarget, substitute
 from ccc.ir.operands import Register
 from ccc.passes.choice.work import passage
 from ccc.passes.context_collection.task_code import OWNER
-from ccc.passes.context_collection.unrolling import let_unroll
+from ccc.passes.context_collection.unrolling import kept_whole, let_unroll
 from ccc.passes.thresholds import (
     OWN_AT_ONCE,
     OWN_LENGTH,
@@ -244,7 +243,7 @@ class OwnLists:
         successors = self.collector.facts.graph.successors(self.induction.end)
         inside = next(label for label in successors if label in path.blocks)
         ways[self.induction.end] = labels[inside]
-        headers = {path.entry, *kept_rolled(self.collector.facts)}  # of turns in a row that is none
+        headers = {path.entry, *kept_whole(self.collector.facts)}  # of turns in a row that is none
         blocks = replace(copy, labels=places, skips=ways).blocks(function, path.blocks)
         for block in blocks:
             retarget(function, block, labels[path.entry], onward)

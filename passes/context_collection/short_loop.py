@@ -18,10 +18,9 @@ from collections.abc import Mapping
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.last_test import LastTest
-from ccc.analysis.rolled import kept_rolled
 from ccc.ir.edit import Copy, Emitter, substitute
 from ccc.ir.operands import Immediate, Register
-from ccc.passes.context_collection.unrolling import let_unroll
+from ccc.passes.context_collection.unrolling import kept_whole, let_unroll
 from ccc.ptx.types import TYPES
 from ccc.snippet import Snippet
 
@@ -101,7 +100,7 @@ class ShortLoop:
         self.head = self.labels[loop.header]
         exits = {target: target for _, target in loop.exits(facts.graph)}
         self.blocks = Copy({**exits, **self.labels}).blocks(function, loop.blocks)
-        headers = kept_rolled(facts) & self.labels.keys()
+        headers = kept_whole(facts) & self.labels.keys()
         let_unroll(self.blocks, {self.labels[header] for header in headers})
 
     def pass_by(self, emit: Emitter, mask: Register | int) -> None:

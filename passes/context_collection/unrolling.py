@@ -9,8 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from ccc.analysis.facts import Facts
+from ccc.ir.markers import LOOPS, UNROLLS
 from ccc.ir.nodes import Block
 from ccc.ptx.directives import NO_UNROLL
+
+
+def kept_whole(facts: Facts) -> set[str]:
+    """The headers of the loops that are not unrolled for the sake of their annotations alone."""
+    return {
+        next((loop.header for loop in facts.loops if block.label in loop.blocks), "")
+        for block in facts.function.blocks
+        for marker in block.markers
+        if marker.kind in LOOPS and not UNROLLS.items() <= marker.clauses.items()
+    }
 
 
 def let_unroll(blocks: Iterable[Block], headers: Collection[str]) -> None:

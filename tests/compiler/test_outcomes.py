@@ -119,7 +119,7 @@ def test_markers_do_not_matter_to_what_is_assembled(monkeypatch: pytest.MonkeyPa
         return [{"k": told} for _ in texts]
 
     monkeypatch.setattr(registers, "resources_of", assembled)
-    assembler, without = Assembler(), taken_out(before, {2, 3})
+    assembler, without = Assembler(), taken_out(before, {1, 2, 3})
     assert without != before
     assert [assembler.resources(ptx, ["k"]) for ptx in (before, without)] == [{"k": told}] * 2
     assert len(asked) == 1

@@ -17,12 +17,10 @@ from second_compilations import IN_A_FILE, of_file, of_fuzz
 
 from ccc.compiler.said import DevicePass
 from ccc.compiler.unit import translate
-from ccc.compiler.unmarking import taken_out, without_markers
+from ccc.compiler.unmarking import without_markers
 from ccc.frontend.marking import Annotated
-from ccc.frontend.wrapping import may_wrap
 from ccc.ir.arm_markers import as_comments
 from ccc.options import Options
-from ccc.ptx.directives import NO_UNROLL
 from ccc.toolkit import find as toolchain
 
 pytestmark = [needs_nvcc, pytest.mark.usefixtures("few_headers")]
@@ -63,9 +61,7 @@ def nvcc(tmp_path: Path) -> Compiler:
 def same_without(text: str, left: set[int], nvcc: Compiler) -> bool | None:
     """Whether taking markers out is as good as compiling without them; None: it is not done."""
     annotated = Annotated(text, "k.cu")
-    marked = annotated.mark()
-    wrapping = {one.id for one in marked.annotations if may_wrap(one.statement)}
-    ptx = without_markers(as_comments(nvcc(marked.text)), left, wrapping)
+    ptx = without_markers(as_comments(nvcc(annotated.mark().text)), left)
     if ptx is None:
         return None
     assert not re.search(rf"// ccc\.\w+ (?:{'|'.join(map(str, left))}) ", ptx)
@@ -121,48 +117,6 @@ def test_a_marker_that_changed_nothing_is_taken_out(
     body: str, left: set[int], nvcc: Compiler
 ) -> None:
     assert same_without(kernel(body), left, nvcc) is True
-
-
-STRIDE = "int i = threadIdx.x; i < n; i += blockDim.x * gridDim.x"
-ARM = "#pragma ccc if\nif (y[i] > 3) x[i] = expf(y[i]);"
-LIST = "int v = 0;\nfor (int e = y[i]; e < y[i + 1]; e++) v += y[e];\n#pragma ccc if\n"
-LIST += "if (v > 3) atomicAdd(x, v);"
-
-
-@pytest.mark.parametrize(
-    ("head", "body", "same"),
-    [
-        (STRIDE, ARM, True),
-        (STRIDE, LIST, True),
-        (STRIDE, ARM + " __syncwarp();", True),
-        (STRIDE, ARM + " if (y[i] == 7) return;", True),
-        ("unsigned i = threadIdx.x; i < n; i += n | 3", ARM, True),
-        ("int i = threadIdx.x; i < n; i += (int)(blockDim.x * gridDim.x)", ARM, None),  # unrolled
-        ("int i = 0; i < n; i++", ARM, None),
-        ("int i = 0; i < n; i += 64", ARM, None),
-        ("int i = 0; i < n; i++", LIST, None),  # reads once what the next iteration reads as well
-        (STRIDE, "if (n > 99) atomicAdd(x, 1);\n" + ARM, None),  # one loop, or two
-        (STRIDE, "int v = y[5] / n;\n" + ARM + " x[i + 1] = v;", None),  # done once
-        (STRIDE, ARM.replace("x[i] =", "x[5] +="), None),  # kept in a register
-        (STRIDE, "for (int r = 0; r < n; r++) {\n" + ARM + "}", None),  # the inner one
-    ],
-)
-def test_a_loop_that_is_left_alone(head: str, body: str, same: bool | None, nvcc: Compiler) -> None:
-    text = kernel(body).replace("int i = 0; i < n; i++", head)
-    assert same_without(text, {1, 2}, nvcc) is same
-
-
-def test_two_loops_may_share_what_is_done_before_them(nvcc: Compiler) -> None:
-    text = kernel(ARM).replace("int i = 0; i < n; i++", STRIDE)
-    again = text[text.index("#pragma ccc for") : text.rindex("}")]
-    assert same_without(text[: text.rindex("}")] + again + "}", {1, 2, 3, 4}, nvcc) is None
-
-
-def test_a_loop_whose_marker_is_gone_may_be_unrolled(nvcc: Compiler) -> None:
-    marked = as_comments(nvcc(Annotated(kernel(ARM), "k.cu").mark().text))
-    assert marked.count(NO_UNROLL) == 1
-    assert NO_UNROLL not in taken_out(marked, {1, 2})
-    assert taken_out(marked, {2}).count(NO_UNROLL) == 1
 
 
 @pytest.mark.parametrize(

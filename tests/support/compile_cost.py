@@ -50,13 +50,12 @@ def table() -> str:
 
 def sources() -> dict[str, str]:
     """The files that are compiled, by what they show."""
-    annotated, refused = (text.replace("{name}", "k") for text in (KERNEL, REFUSED))
+    annotated = KERNEL.replace("{name}", "k")
     lines = annotated.splitlines(keepends=True)
     return {
         PLAIN: "".join(line for line in lines if "pragma ccc" not in line),
         "two annotations": annotated,
-        "a path that is refused": refused,
-        "a path that is refused, so compiled twice": refused.replace("i += ", "i += (int)"),
+        "a path that is refused, so compiled twice": REFUSED.replace("{name}", "k"),
         "`samples/bfs`, with one of both paths refused": BFS.read_text(),
         "tables of 51,200 numbers": table()
         + annotated.replace("float v = x[i];", f"float v = x[i] + table[i & 31][i % {COLUMNS}];"),

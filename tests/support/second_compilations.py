@@ -29,7 +29,6 @@ from ccc.analysis.idle_markers import all_idle
 from ccc.compiler.unmarking import taken_out
 from ccc.errors import CccError
 from ccc.frontend.marking import Annotated
-from ccc.frontend.wrapping import may_wrap
 from ccc.ir.arm_markers import as_comments
 from ccc.parse import parse_function, parse_module
 from ccc.toolkit import find as toolchain
@@ -93,14 +92,13 @@ def _compared(
     marked = _compiled(annotated.mark().text, words, folder)
     real = _compiled(annotated.mark(without=left).text, words, folder)
     without = taken_out(marked, left)
-    wrapping = {a.id for a in annotated.mark().annotations if may_wrap(a.statement)}
     (ours, in_order), (theirs, their_order) = (
         (known_by(ptx), known_by(ptx, in_order=True)) for ptx in (without, real)
     )
     before, after = (parse_module(ptx).functions for ptx in (marked, without))
     for piece, other in zip(before, after, strict=True):
         if piece.text != other.text:
-            name, known = piece.name, all_idle(Facts(parse_function(piece)), left, wrapping)
+            name, known = piece.name, all_idle(Facts(parse_function(piece)), left)
             same = ours[name] == theirs.get(name), in_order[name] == their_order.get(name)
             yield Left(name, False, known, *same)
 
