@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ccc.ir.markers import Marker
 from ccc.options import Request
 from ccc.pipeline import Kernel, PathRecord, Record
 
@@ -78,7 +79,7 @@ def _declined(kernel: Kernel) -> dict[tuple[int, str, str], _Declined]:
         request = kernel.request_of(record.path)
         if request is not None and not record.is_open and not record.remark.follows(request):
             is_wish = not request.insists and record.marker not in kernel.announced
-            told = _told(is_wish, record, kernel)
+            told = _told(request, is_wish, record, kernel)
             file = _file_of(request, record, kernel)
             found[record.path.key] = _Declined(request, told, record.reason, is_wish, file)
     return found
@@ -93,9 +94,26 @@ def _file_of(request: Request, record: PathRecord, kernel: Kernel) -> str | None
     return kernel.options.decisions if is_tuned and not in_source else None
 
 
-def _told(is_wish: bool, record: PathRecord, kernel: Kernel) -> str | None:
-    """Why a request does not apply; None where the loop around it asks for paths of other kinds."""
+def _told(request: Request, is_wish: bool, record: PathRecord, kernel: Kernel) -> str | None:
+    """Why a request does not apply; None where the loop around it asks for its other paths."""
     marker = record.marker
     is_own = "strategy" in marker.clauses or kernel.tuned_request(marker) is not None
-    of_another = OF_ANOTHER_KIND if is_own or is_wish else None
+    is_for_others = not is_own and not is_wish and _serves_another(request, record, kernel)
+    of_another = None if is_for_others else OF_ANOTHER_KIND
     return kernel.declined.get(marker) or record.reason or of_another
+
+
+def _serves_another(request: Request, record: PathRecord, kernel: Kernel) -> bool:
+    """Whether a path of the same loop, of which the same is asked, gets it, or is said why not."""
+    return any(
+        one.remark.follows(request) or one.marker in kernel.declined
+        for one in kernel.records
+        if one.marker != record.marker
+        and _loop_of(one) == _loop_of(record)
+        and kernel.request_of(one.path) == request
+    )
+
+
+def _loop_of(record: PathRecord) -> Marker | None:
+    """The marker of the annotated loop that a path is in, if it is in one."""
+    return record.path.loop.marker if record.path.loop else None

@@ -242,3 +242,26 @@ def test_what_does_not_apply_to_one_copy_is_still_asked_of_another() -> None:
         "grid_stride",
         "sub_warp(8)",
     ]
+
+
+def on_the_loop(ptx: str, strategy: str) -> str:
+    return re.sub(r"(// ccc\.for .*)", rf"\1 strategy={strategy}", ptx)
+
+
+def test_what_a_loop_asks_for_in_vain_is_told_of_its_paths() -> None:
+    ptx = without_clauses(Golden.read(GOLDEN / f"{FORMS['if']}.ptx").before)
+    made = transform(on_the_loop(ptx, "engage"))
+    assert same(made, transform(ptx))
+    (said,) = made.diagnostics
+    assert f"strategy(engage) does not apply: {OF_ANOTHER_KIND}" in said
+
+
+def test_what_serves_one_path_of_a_loop_need_not_serve_the_others() -> None:
+    """The loop asks for those that it can serve, and the others get what is chosen."""
+    ptx = without_clauses(Golden.read(GOLDEN / "context-collection/joined_lists.ptx").before)
+    made = transform(on_the_loop(ptx, "engage"))
+    assert [(one.arm, one.strategy) for one in remarks(made)] == [
+        ("then", "leave"),
+        ("variable", "engage"),
+    ]
+    assert not made.diagnostics
