@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ccc.errors import Span
-from ccc.frontend import pointers, unset
+from ccc.frontend import pointers, unset, updates
 from ccc.frontend.syntax import (
     declarations,
     declared_in,
@@ -25,20 +25,12 @@ if TYPE_CHECKING:
     from ccc.frontend.placement import Placed, Placement
     from ccc.frontend.syntax import Node
 
-_CHANGES = {"assignment_expression": "left", "update_expression": "argument"}
-_PARTS = {"field_expression": "argument", "parenthesized_expression": ""}
 _ACCESSES = {"subscript_expression": "argument", "pointer_expression": "argument"}
 _MEMBER = "field_expression"
 _SHARED = re.compile(rb"__shared__|__attribute__\s*\(\(\s*shared\s*\)\)")
-_OPERATIONS = {
-    "+=": "+", "-=": "+", "++": "+", "--": "+", "&=": "&", "|=": "|", "^=": "^",
-}  # fmt: skip
 
 _REGISTERS = {"f32": b"float", "f64": b"double"}
 """Of which type a plain number is that a register of such a type holds."""
-_LEAST_OR_MOST = re.compile(rb"(?:std::|::)?f?(min|max)f?")
-_SOUGHT = {b"<": ("min", "max"), b">": ("max", "min")}
-"""What is sought where a new value stands on the left of a comparison, or on its right."""
 
 _LONGEST_LABEL = 20
 """Of a ``switch``; what is longer is told by its line."""
@@ -140,15 +132,15 @@ class Suspects:
             function = function_around(placed.statement) or self._placement.root
             self._sets[placed.id] = [
                 (node, self._line_of(node))
-                for node in (*declarations(function), *(base for _, base in _changes(function)))
+                for node in (*declarations(function), *updates.changed(function))
             ]
         return self._sets[placed.id]
 
     def operation(self, at: Span, name: str) -> str | None:
         """The operation of a reduction by which the statement changes a variable, if it is one."""
         placed = self._at(at)
-        changes = _changes(placed.statement) if placed else ()
-        made = {_operation(change) for change, base in changes if base.text == name.encode()}
+        changes = updates.changes(placed.statement) if placed else ()
+        made = {updates.operation(change) for change, base in changes if base.text == name.encode()}
         return made.pop() if len(made) == 1 else None
 
     def ends_loop(self, at: Span, name: str) -> bool:
@@ -167,8 +159,8 @@ class Suspects:
         condition = placed.statement.child_by_field_name("condition") if placed else None
         if placed is None or condition is None:
             return None
-        changed = {base.text for _, base in _changes(placed.statement)}
-        tests = _every(condition, lambda node: node.type == "binary_expression")
+        changed = {base.text for base in updates.changed(placed.statement)}
+        tests = updates.every(condition, lambda node: node.type == "binary_expression")
         for test in tests:
             sides = [test.child_by_field_name(field) for field in ("left", "right")]
             for one, other in (sides, sides[::-1]):
@@ -194,7 +186,7 @@ class Suspects:
     def extreme(self, at: Span) -> tuple[str, str] | None:
         """The operation and the variable, where a statement keeps the least or the most."""
         placed = self._at(at)
-        return next(_extremes(placed.statement), None) if placed else None
+        return next(updates.extremes(placed.statement), None) if placed else None
 
     def unnamed(self, at: Span, *, around: bool = False) -> list[tuple[str, str]]:
         """The operations and variables that a statement, or the loop around it, updates as a
@@ -207,16 +199,16 @@ class Suspects:
         statement = loops[-1].statement if around else placed.statement
         own = {name.encode() for loop in loops for _, name in loop.pragma.reductions}
         own |= {name for name, _ in declared_in(statement)}
-        made = {base.text for _, base in _changes(placed.statement)} if around else set()
+        made = {base.text for base in updates.changed(placed.statement)} if around else set()
         found = [
             (op, base.text or b"")
-            for change, base in _changes(statement)
-            if (op := _operation(change))
-            and (self._is_float(statement, base.text or b"") or _is_made_of(change, made))
+            for change, base in updates.changes(statement)
+            if (op := updates.operation(change))
+            and (self._is_float(statement, base.text or b"") or updates.is_made_of(change, made))
         ]
         found += [
             (op, name.encode())
-            for op, name in _extremes(statement)
+            for op, name in updates.extremes(statement)
             if self._is_float(statement, name.encode())
         ]
         return [(op, name.decode()) for op, name in dict.fromkeys(found) if name not in own]
@@ -235,9 +227,9 @@ class Suspects:
         own |= {name.encode() for _, name in placed.pragma.reductions}
         return [
             base
-            for change, base in _changes(statement)
+            for change, base in updates.changes(statement)
             if base.text not in own
-            and _operation(change) == "+"
+            and updates.operation(change) == "+"
             and self._is_float(statement, base.text or b"")
         ]
 
@@ -264,7 +256,7 @@ def carried(path: Node, turn: Node | None) -> list[Node]:
         turn: the loop whose iterations are meant, or the kernel; None if no file tells.
     """
     own = {name for name, _ in declared_in(path if turn is None else _body(turn))}
-    return [base for _, base in _changes(path) if base.text not in own]
+    return [base for base in updates.changed(path) if base.text not in own]
 
 
 def uninitialised(path: Node, turn: Node | None) -> list[Node]:
@@ -291,14 +283,12 @@ def accessed(whole: Node, turn: Node | None) -> list[Node]:
     begin = turn.child_by_field_name("initializer") if turn else None
     through = (
         node if node.type == _MEMBER else node.child_by_field_name(_ACCESSES[node.type])
-        for node in _every(whole, lambda node: node.type in _ACCESSES or _is_arrow(node))
+        for node in updates.every(
+            whole, lambda node: node.type in _ACCESSES or updates.is_arrow(node)
+        )
         if not (begin and begin.start_byte <= node.start_byte < begin.end_byte)
     )
     return [node for one in through if (node := _bare(one)) is not None]
-
-
-def _is_arrow(node: Node) -> bool:
-    return node.type == _MEMBER and any(child.type == "->" for child in node.children)
 
 
 def _bare(node: Node | None) -> Node | None:
@@ -315,7 +305,7 @@ def _may_hold(kind: str, variable: Node) -> bool:
     """Whether a register may hold a variable, as far as its declaration tells."""
     around: Node | None = variable
     while around is not None and around.type not in ("declaration", "parameter_declaration"):
-        around = around.parent if around.type not in _CHANGES else None
+        around = around.parent if around.type not in updates.CHANGES else None
     declared = around.child_by_field_name("type") if around else None
     text = declared.text if declared else type_of(variable, variable.text or b"")
     return kind not in _REGISTERS or not text or not is_number(text) or text == _REGISTERS[kind]
@@ -325,90 +315,22 @@ def _in_shared(nodes: Iterable[Node], root: Node) -> list[Node]:
     """The variables of these that are declared to be in shared memory."""
     names = {
         name.text
-        for one in _every(root, lambda node: node.type == "declaration")
+        for one in updates.every(root, lambda node: node.type == "declaration")
         if _SHARED.search(one.text or b"")
         for name in declarations(one)
     }
-    bases = (base for node in nodes if (base := _base(node)) is not None)
+    bases = (base for node in nodes if (base := updates.base_of(node)) is not None)
     return [base for base in bases if base.text in names]
-
-
-def _changes(path: Node) -> Iterator[tuple[Node, Node]]:
-    """The assignments of a statement to plain variables, or to members of such, and these."""
-    for node in _every(path, lambda node: node.type in _CHANGES):
-        base = _base(node.child_by_field_name(_CHANGES[node.type]))
-        if base is not None:
-            yield node, base
-
-
-def _operation(change: Node) -> str | None:
-    """The operation of a reduction that an assignment is, if any, of a whole variable."""
-    changed = change.child_by_field_name(_CHANGES[change.type])
-    if changed is None or changed.type != "identifier":
-        return None
-    signs = [child.type for child in change.children]
-    value = change.child_by_field_name("right")
-    if "=" in signs and value is not None:
-        return _operation_on(changed.text or b"", value)
-    return next((_OPERATIONS[sign] for sign in signs if sign in _OPERATIONS), None)
-
-
-def _is_made_of(change: Node, names: Collection[bytes | None]) -> bool:
-    """Whether what a variable is changed by is computed from some others."""
-    value = change.child_by_field_name("right")
-    return value is not None and any(node.text in names for node in identifiers_in(value))
-
-
-def _operation_on(name: bytes, value: Node) -> str | None:
-    """That of ``min(name, x)`` or ``name + x``."""
-    if value.type == "call_expression":
-        function, listed = (value.child_by_field_name(part) for part in ("function", "arguments"))
-        called = _LEAST_OR_MOST.fullmatch((function.text or b"") if function else b"")
-        given = [one.text for one in listed.named_children] if listed else []
-        return called[1].decode() if called and given.count(name) == 1 else None
-    left = value.child_by_field_name("left")
-    sign = value.child_by_field_name("operator")
-    is_update = value.type == "binary_expression" and left is not None and left.text == name
-    return _OPERATIONS.get(f"{(sign.text or b'').decode()}=") if is_update and sign else None
-
-
-def _extremes(path: Node) -> Iterator[tuple[str, str]]:
-    """What is taken where it is less, or more, than what there is: ``if (x < best) best = x``."""
-    for branch in _every(path, lambda node: node.type == "if_statement"):
-        condition, taken = (branch.child_by_field_name(f) for f in ("condition", "consequence"))
-        if condition is None or taken is None:
-            continue
-        given = {
-            base.text: value.text
-            for change, base in _changes(taken)
-            if (value := change.child_by_field_name("right")) is not None
-        }
-        if any(node.type == "!" for node in every_node(condition)):
-            continue
-        for test in _every(condition, lambda node: node.type == "binary_expression"):
-            sides = [test.child_by_field_name(field) for field in ("left", "operator", "right")]
-            one, sign, other = ((side.text or b"") if side else b"" for side in sides)
-            if sign[:1] in _SOUGHT and given.get(other) == one:
-                yield _SOUGHT[sign[:1]][0], other.decode(errors="replace")
-            elif sign[:1] in _SOUGHT and given.get(one) == other:
-                yield _SOUGHT[sign[:1]][1], one.decode(errors="replace")
-
-
-def _base(node: Node | None) -> Node | None:
-    """The variable that ``s``, ``s.x`` or ``(s)`` speak of."""
-    while node is not None and node.type in _PARTS:
-        is_arrow = _is_arrow(node)
-        inner = node.child_by_field_name("argument") if _PARTS[node.type] else node.named_child(0)
-        node = None if is_arrow else inner
-    return node if node is not None and node.type == "identifier" else None
 
 
 def _is_set_behind(whole: Node, name: bytes) -> bool:
     """Whether the statement right behind a declaration sets its variable."""
-    for node in _every(whole, lambda node: node.type == "declaration"):
+    for node in updates.every(whole, lambda node: node.type == "declaration"):
         following = node.next_named_sibling
         if name in set(unset.names(node)) and following is not None:
-            first = next(_every(following, lambda one: one.type == "assignment_expression"), None)
+            first = next(
+                updates.every(following, lambda one: one.type == "assignment_expression"), None
+            )
             left = first.child_by_field_name("left") if first else None
             plain = following.type == "expression_statement" and left is not None
             return plain and left is not None and left.text == name
@@ -417,10 +339,6 @@ def _is_set_behind(whole: Node, name: bytes) -> bool:
 
 def _body(turn: Node) -> Node:
     return turn.child_by_field_name("body") or turn
-
-
-def _every(tree: Node, fits: Callable[[Node], bool]) -> Iterator[Node]:
-    return (node for node in every_node(tree) if fits(node))
 
 
 def _texts(nodes: Iterable[Node]) -> list[str]:

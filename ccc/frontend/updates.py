@@ -1,0 +1,106 @@
+"""How code changes its variables: where, and by which operation of a reduction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING
+
+from ccc.frontend.syntax import every_node, identifiers_in
+
+if TYPE_CHECKING:
+    from ccc.frontend.syntax import Node
+
+CHANGES = {"assignment_expression": "left", "update_expression": "argument"}
+_PARTS = {"field_expression": "argument", "parenthesized_expression": ""}
+_MEMBER = "field_expression"
+_OPERATIONS = {
+    "+=": "+", "-=": "+", "++": "+", "--": "+", "&=": "&", "|=": "|", "^=": "^",
+}  # fmt: skip
+_LEAST_OR_MOST = re.compile(rb"(?:std::|::)?f?(min|max)f?")
+_SOUGHT = {b"<": ("min", "max"), b">": ("max", "min")}
+"""What is sought where a new value stands on the left of a comparison, or on its right."""
+
+
+def changes(path: Node) -> Iterator[tuple[Node, Node]]:
+    """The assignments of a statement to plain variables, or to members of such, and these."""
+    for node in every(path, lambda node: node.type in CHANGES):
+        base = base_of(node.child_by_field_name(CHANGES[node.type]))
+        if base is not None:
+            yield node, base
+
+
+def changed(path: Node) -> Iterator[Node]:
+    """The variables that a statement changes, where it does."""
+    return (base for _, base in changes(path))
+
+
+def operation(change: Node) -> str | None:
+    """The operation of a reduction that an assignment is, if any, of a whole variable."""
+    changed = change.child_by_field_name(CHANGES[change.type])
+    if changed is None or changed.type != "identifier":
+        return None
+    signs = [child.type for child in change.children]
+    value = change.child_by_field_name("right")
+    if "=" in signs and value is not None:
+        return _operation_on(changed.text or b"", value)
+    return next((_OPERATIONS[sign] for sign in signs if sign in _OPERATIONS), None)
+
+
+def is_made_of(change: Node, names: Collection[bytes | None]) -> bool:
+    """Whether what a variable is changed by is computed from some others."""
+    value = change.child_by_field_name("right")
+    return value is not None and any(node.text in names for node in identifiers_in(value))
+
+
+def _operation_on(name: bytes, value: Node) -> str | None:
+    """That of ``min(name, x)`` or ``name + x``."""
+    if value.type == "call_expression":
+        function, listed = (value.child_by_field_name(part) for part in ("function", "arguments"))
+        called = _LEAST_OR_MOST.fullmatch((function.text or b"") if function else b"")
+        given = [one.text for one in listed.named_children] if listed else []
+        return called[1].decode() if called and given.count(name) == 1 else None
+    left = value.child_by_field_name("left")
+    sign = value.child_by_field_name("operator")
+    is_update = value.type == "binary_expression" and left is not None and left.text == name
+    return _OPERATIONS.get(f"{(sign.text or b'').decode()}=") if is_update and sign else None
+
+
+def extremes(path: Node) -> Iterator[tuple[str, str]]:
+    """What is taken where it is less, or more, than what there is: ``if (x < best) best = x``."""
+    for branch in every(path, lambda node: node.type == "if_statement"):
+        condition, taken = (branch.child_by_field_name(f) for f in ("condition", "consequence"))
+        if condition is None or taken is None:
+            continue
+        given = {
+            base.text: value.text
+            for change, base in changes(taken)
+            if (value := change.child_by_field_name("right")) is not None
+        }
+        if any(node.type == "!" for node in every_node(condition)):
+            continue
+        for test in every(condition, lambda node: node.type == "binary_expression"):
+            sides = [test.child_by_field_name(field) for field in ("left", "operator", "right")]
+            one, sign, other = ((side.text or b"") if side else b"" for side in sides)
+            if sign[:1] in _SOUGHT and given.get(other) == one:
+                yield _SOUGHT[sign[:1]][0], other.decode(errors="replace")
+            elif sign[:1] in _SOUGHT and given.get(one) == other:
+                yield _SOUGHT[sign[:1]][1], one.decode(errors="replace")
+
+
+def base_of(node: Node | None) -> Node | None:
+    """The variable that ``s``, ``s.x`` or ``(s)`` speak of."""
+    while node is not None and node.type in _PARTS:
+        inner = node.child_by_field_name("argument") if _PARTS[node.type] else node.named_child(0)
+        node = None if is_arrow(node) else inner
+    return node if node is not None and node.type == "identifier" else None
+
+
+def is_arrow(node: Node) -> bool:
+    """Whether it is ``s->x``."""
+    return node.type == _MEMBER and any(child.type == "->" for child in node.children)
+
+
+def every(tree: Node, fits: Callable[[Node], bool]) -> Iterator[Node]:
+    """The nodes of a tree that are of some kind."""
+    return (node for node in every_node(tree) if fits(node))
