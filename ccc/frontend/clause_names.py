@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.errors import closest, did_you_mean, nearest
+from ccc.frontend import updates
 from ccc.frontend.syntax import (
     body_of,
     declarations,
@@ -35,8 +36,6 @@ _READING = (
     "return_statement",
 )  # fmt: skip
 """What changes no variable that stands right in it."""
-_UPDATES = {b"+=": "+", b"-=": "+", b"&=": "&", b"|=": "|", b"^=": "^"}
-"""The operation of a reduction, by the operator of an assignment."""
 
 
 class WrongName(NamedTuple):
@@ -220,16 +219,18 @@ class ClauseNames:
 
     def _other_operation(self, placed: Placed) -> WrongName | None:
         """What does not fit in a reduction whose variable is updated by another operation."""
-        from ccc.frontend.pragmas import REDUCTIONS  # noqa: PLC0415 - loads Lark
+        from ccc.frontend.pragmas import BY_NO_REDUCTION, REDUCTIONS  # noqa: PLC0415 - loads Lark
 
         uses, written = self._uses(placed), {ptx: sign for sign, ptx in REDUCTIONS.items()}
         for ptx, name in placed.pragma.reductions:
             operation = written[ptx]
-            found = {_operation(use) for use in uses.get(name, ()) if not _is_read(use)}
+            found = {_update(use, name) for use in uses.get(name, ()) if not _is_read(use)}
             (other,) = found if len(found) == 1 else {None}
             if other not in (None, operation):
                 told = f'the loop updates "{name}" by {other}, and not by {operation}'
-                return WrongName(f"{told}; write reduction({other}: {name})", name)
+                is_one = other in written.values()
+                instead = f"write reduction({other}: {name})" if is_one else BY_NO_REDUCTION
+                return WrongName(f"{told}; {instead}", name)
         return None
 
     def _uses(self, placed: Placed) -> dict[str, list[Node]]:
@@ -338,14 +339,14 @@ def _is_pointed_from(use: Node) -> bool:
     return not is_address and around.child_by_field_name("argument") == use
 
 
-def _operation(use: Node) -> str | None:
-    """The operation of a reduction by which a variable is updated; None where that is not told."""
-    use, around = _around(use)
+def _update(use: Node, name: str) -> str | None:
+    """How the assignment that a variable stands in changes that, as ``updates.operator`` says;
+    None where it stands in no such."""
+    around = use.parent
+    while around is not None and around.type not in updates.CHANGES:
+        around = around.parent
     if around is None:
         return None
-    if around.type == "update_expression":
-        return "+"
-    if around.type != "assignment_expression" or around.child_by_field_name("left") != use:
-        return None
-    operator = around.child_by_field_name("operator")
-    return _UPDATES.get(operator.text or b"") if operator else None
+    changed = updates.whole(around.child_by_field_name(updates.CHANGES[around.type]))
+    is_own = changed is not None and changed.text == name.encode()
+    return updates.operator(around) if is_own else None

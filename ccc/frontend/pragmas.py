@@ -57,10 +57,18 @@ SCHEDULES = ("static", "dynamic")
 MAX_CHUNK = 1 << 16
 UNEXPECTED = " is not expected here"
 """How what is said of a word ends that fits nowhere, where nobody knows what was meant."""
+BY_NO_REDUCTION = (
+    "no reduction is by that: have a branch set a variable, use that behind the branch, and ask at "
+    "the branch for strategy(tile(3))"
+)
+"""What to do about what is updated by another operation than those of reductions."""
 REDUCTIONS = {"+": "add", "min": "min", "max": "max", "&": "and", "|": "or", "^": "xor"}
 """The operations of a reduction, and what PTX calls them."""
 _SUMS = ("-", "sum", "plus")
 """What is written for the operation by which values are taken away, too."""
+_FLAGS = {"&&": "&", "||": "|"}
+_OTHERS = ("*", "/", "%", "<<", ">>")
+"""Operations of C that no reduction is by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,9 +271,10 @@ def _reduction(argument: _Argument) -> str:
     if not colon:
         raise argument.error("a reduction is written reduction(op: variable, ...)")
     if sign not in REDUCTIONS:
-        named = {name: one for one, name in REDUCTIONS.items()} | dict.fromkeys(_SUMS, "+")
+        named = {name: one for one, name in REDUCTIONS.items()} | dict.fromkeys(_SUMS, "+") | _FLAGS
         meant = named.get(sign.lower())
         known = f"; the operations are {' '.join(REDUCTIONS)}"
+        known += f"; {BY_NO_REDUCTION}" if sign in _OTHERS else ""
         hint = did_you_mean(meant) if meant else known
         raise argument.error(f'unknown reduction "{short(sign)}"{hint}')
     listed = _expression(f"f({names})", argument).args

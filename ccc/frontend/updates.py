@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 CHANGES = {"assignment_expression": "left", "update_expression": "argument"}
 _PARTS = {"field_expression": "argument", "parenthesized_expression": ""}
 _MEMBER = "field_expression"
-_OPERATIONS = {
-    "+=": "+", "-=": "+", "++": "+", "--": "+", "&=": "&", "|=": "|", "^=": "^",
-}  # fmt: skip
+_OPERATORS = {"++": "+", "--": "+", "-=": "+"} | {
+    f"{sign}=": sign for sign in ("+", "*", "/", "%", "&", "|", "^", "<<", ">>")
+}
+_COMMUTING = ("+", "*", "&", "|", "^")
+_REDUCING = ("+", "&", "|", "^", "min", "max")
+"""What a reduction may be by, as users write it."""
 _LEAST_OR_MOST = re.compile(rb"(?:std::|::)?f?(min|max)f?")
 _SOUGHT = {b"<": ("min", "max"), b">": ("max", "min")}
 """What is sought where a new value stands on the left of a comparison, or on its right."""
@@ -37,14 +40,21 @@ def changed(path: Node) -> Iterator[Node]:
 
 def operation(change: Node) -> str | None:
     """The operation of a reduction that an assignment is, if any, of a whole variable."""
-    changed = change.child_by_field_name(CHANGES[change.type])
-    if changed is None or changed.type != "identifier":
+    found = operator(change)
+    return found if found in _REDUCING else None
+
+
+def operator(change: Node) -> str | None:
+    """How an assignment makes the new value of a whole variable of the old one: ``+`` of sums and
+    differences, ``min``, ``*``; None where it makes it of other things, or of more."""
+    changed = whole(change.child_by_field_name(CHANGES[change.type]))
+    if changed is None:
         return None
     signs = [child.type for child in change.children]
     value = change.child_by_field_name("right")
     if "=" in signs and value is not None:
-        return _operation_on(changed.text or b"", value)
-    return next((_OPERATIONS[sign] for sign in signs if sign in _OPERATIONS), None)
+        return _operator_in(changed.text or b"", value)
+    return next((_OPERATORS[sign] for sign in signs if sign in _OPERATORS), None)
 
 
 def is_made_of(change: Node, names: Collection[bytes | None]) -> bool:
@@ -53,17 +63,20 @@ def is_made_of(change: Node, names: Collection[bytes | None]) -> bool:
     return value is not None and any(node.text in names for node in identifiers_in(value))
 
 
-def _operation_on(name: bytes, value: Node) -> str | None:
+def _operator_in(name: bytes, value: Node) -> str | None:
     """That of ``min(name, x)`` or ``name + x``."""
     if value.type == "call_expression":
         function, listed = (value.child_by_field_name(part) for part in ("function", "arguments"))
         called = _LEAST_OR_MOST.fullmatch((function.text or b"") if function else b"")
         given = [one.text for one in listed.named_children] if listed else []
         return called[1].decode() if called and given.count(name) == 1 else None
-    left = value.child_by_field_name("left")
-    sign = value.child_by_field_name("operator")
-    is_update = value.type == "binary_expression" and left is not None and left.text == name
-    return _OPERATIONS.get(f"{(sign.text or b'').decode()}=") if is_update and sign else None
+    parts = [value.child_by_field_name(part) for part in ("left", "operator", "right")]
+    left, sign, right = (
+        (part.text or b"").decode(errors="replace") if part else "" for part in parts
+    )
+    sides = (left, right) if sign in _COMMUTING else (left,)
+    is_update = value.type == "binary_expression" and name.decode(errors="replace") in sides
+    return _OPERATORS.get(f"{sign}=") if is_update else None
 
 
 def extremes(path: Node) -> Iterator[tuple[str, str]]:
@@ -86,6 +99,13 @@ def extremes(path: Node) -> Iterator[tuple[str, str]]:
                 yield _SOUGHT[sign[:1]][0], other.decode(errors="replace")
             elif sign[:1] in _SOUGHT and given.get(one) == other:
                 yield _SOUGHT[sign[:1]][1], one.decode(errors="replace")
+
+
+def whole(node: Node | None) -> Node | None:
+    """The variable of ``s`` or ``(s)``."""
+    while node is not None and node.type == "parenthesized_expression":
+        node = node.named_child(0)
+    return node if node is not None and node.type == "identifier" else None
 
 
 def base_of(node: Node | None) -> Node | None:

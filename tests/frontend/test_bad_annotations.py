@@ -146,6 +146,9 @@ for (int i = 0; i < 9 && j < 90; i++, j += 2, steps++) {{
         ("max", "s += x[i]; f(s);", None),
         ("+", "s += x[i]; s *= 3;", None),
         ("max", "s += x[i]; UPDATE;", None),
+        ("min", "s = max(s, x[i]);", "max"),
+        ("max", "s = x[i] + s;", "+"),
+        ("max", "s = x[i] - s;", None),
     ],
 )
 def test_a_reduction_by_another_operation(operation: str, updates: str, told: str | None) -> None:
@@ -154,6 +157,16 @@ def test_a_reduction_by_another_operation(operation: str, updates: str, told: st
     said = [warning.message for warning in mark(text, "k.cu", macros={"UPDATE"}).warnings]
     expected = f'the loop updates "s" by {told}, and not by {operation}; write reduction({told}: s)'
     assert said == ([expected] if told else [])
+
+
+@pytest.mark.parametrize("update", ["s *= x[i];", "s = x[i] * s;", "s = s * x[i]; (s) *= 2;"])
+def test_an_operation_that_no_reduction_is_by(update: str) -> None:
+    text = loop(f"#pragma ccc if\nif (x[i]) {{ {update} }}").replace("int n)", "int n, int s)")
+    (warning,) = mark(text.replace("ccc for", "ccc for reduction(+: s)"), "k.cu").warnings
+    assert warning.message.startswith('the loop updates "s" by *, and not by +; no reduction is by')
+    assert "strategy(tile(3))" in warning.message
+    told = complaint(text.replace("ccc for", "ccc for reduction(*: s)"))
+    assert 'unknown reduction "*"; the operations are + min max & | ^; no reduction is' in told
 
 
 def cases(*each: str, prob: str = "0.9") -> str:

@@ -88,6 +88,7 @@ def test_a_reduction_of_what_is_not_there() -> None:
         ("else", '4:13: error: unknown directive "else"; did you mean "if"?'),
         ("for reduction(-: a)", '4:27: error: unknown reduction "-"; did you mean "+"?'),
         ("for reduction(sum: a)", '4:27: error: unknown reduction "sum"; did you mean "+"?'),
+        ("for reduction(||: a)", 'unknown reduction "||"; did you mean "|"?'),
         ("for reduction(MAX: a)", 'unknown reduction "MAX"; did you mean "max"?'),
         ("if prob 0.1", '4:21: error: "0.1" is not expected here; write prob(0.1)'),
         ("if prob=0.1", '4:20: error: "=0.1" is not expected here; write prob(0.1)'),
