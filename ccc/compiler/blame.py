@@ -13,6 +13,7 @@ from ccc.analysis.paths.induction import BEFORE_IT, SUMS
 from ccc.compiler.lines import LineTable
 from ccc.errors import Span
 from ccc.frontend.marking import Marked
+from ccc.frontend.pragmas import BY_NO_REDUCTION, REDUCTIONS
 from ccc.remark import Remark
 
 UNINITIALISED = "may be uninitialised"
@@ -32,9 +33,11 @@ _ABOUT = {
     "local memory (an array of the thread's own)": "arrays",
 }
 """What a reason is about, by words of it; the first counts."""
-_MISUSED = re.compile(r"the variable of a reduction \(.*")
+_MISUSED = re.compile(r"the variable of a reduction \((.*?)\).*?(?=; or ask for strategy|$)")
 """What a reason says where some variables are named already."""
 _MISUSED_AT = "; in the way is"
+_FLUSHED = "are none under -ftz=true"
+"""Where a reduction is none whatever the loop does with it."""
 KEEPS = {"min": "if the loop only keeps the least", "max": "if the loop only keeps the most"}
 OWN = "declare it in the loop"
 ENDS = (
@@ -45,7 +48,7 @@ ENDS = (
 ALL_OWN = "declare in the loop what no iteration needs of another"
 SEVERAL = (
     "if the loop only adds them up, or keeps the least or the most, say so on the loop: "
-    "reduction(op: variables)"
+    "reduction(op: variables); else declare in the loop those that no iteration needs of another"
 )
 _TEXTS = ("reason", "declined")
 _PROMISE = re.compile(
@@ -128,7 +131,8 @@ class Blame:
         """A reason with the names of variables, and the place before each instruction."""
         first = _IN_PTX.search(text)
         text = self._with_bound(remark, self._with_promise(remark, text))
-        names = self._names(remark, text, self._span(first) if first else None)
+        names = self._names(remark, text, self._places(int(first[1])) if first else ())
+        text = self._with_misused(remark, text, names)
         unnamed = self._unnamed(remark, text) if len(names) > 1 else []
         if unnamed:
             names = [name for _, name in unnamed]
@@ -150,6 +154,18 @@ class Blame:
             return f"{head} ({quoted}){separator}{tail}"
         told = _IN_PTX.sub(self._place, text)
         return _PLACE.sub(f"({quoted}, ", told, count=1) if quoted else told
+
+    def _with_misused(self, remark: Remark, text: str, names: Sequence[str]) -> str:
+        """What is said of reductions speaks of those with which the loop does more than that; where
+        there is none, and something else may be at fault, that is one, or has to be no more."""
+        suspects, match = self._marked.suspects, _MISUSED.search(text)
+        if suspects is None or match is None or _MISUSED_AT in text or _FLUSHED in text:
+            return text
+        wrong = suspects.misused(remark.position)
+        if wrong:
+            return text.replace(f"({match[1]})", f"({' or '.join(wrong)})")
+        is_served = set(names) <= set(match[1].split(" or "))
+        return text if is_served else text.replace(match[0], REDUCTION_HINT)
 
     def _unnamed(self, remark: Remark, text: str) -> list[tuple[str, str]]:
         """What is updated as a reduction is, and not named as one, if that may be the reason."""
@@ -177,7 +193,13 @@ class Blame:
         operation = suspects.operation(remark.position, name) if suspects else None
         if operation is None and suspects and suspects.ends_loop(remark.position, name):
             return text.replace(REDUCTION_HINT, ENDS.format(name))
-        if operation is None:
+        if (
+            operation not in (None, *REDUCTIONS)
+            and suspects
+            and suspects.is_branch(remark.position)
+        ):
+            return text.replace(REDUCTION_HINT, BY_NO_REDUCTION)
+        if operation not in REDUCTIONS:
             return text.replace(REDUCTION_HINT, f'if no iteration needs "{name}" of another, {OWN}')
         if operation in KEEPS:
             return _with_extreme(text, operation, name)
@@ -249,7 +271,13 @@ class Blame:
                 return span._replace(file=name)
         return None
 
-    def _names(self, remark: Remark, text: str, line: Span | None) -> list[str]:
+    def _places(self, number: int) -> list[Span]:
+        """All the places that a line of PTX was made of, the innermost call first."""
+        places = self._table.places.get(number, ())
+        names = (self._files.get(os.path.abspath(span.file), span.file) for span in places)
+        return [span._replace(file=name) for span, name in zip(places, names, strict=True)]
+
+    def _names(self, remark: Remark, text: str, places: Sequence[Span]) -> list[str]:
         """The variables that may be meant."""
         about = _about(text)
         if about == "accessed" and _IN_CALL.search(text):
@@ -259,9 +287,9 @@ class Blame:
             return []
         if about == "accessed" and _SHARED.search(text):
             about = "shared"
-        names = suspects.names(remark.position, about, line)
+        names = suspects.names(remark.position, about, places)
         if not names and about == "uninitialised":
-            names = suspects.names(remark.position, "carried", line)
+            names = suspects.names(remark.position, "carried", places)
         return names
 
 

@@ -14,6 +14,7 @@ from ccc.frontend.syntax import (
     LOOPS,
     bodies_of,
     body_of,
+    by_reference,
     cases_of,
     closing_brace,
     function_name,
@@ -359,6 +360,10 @@ class Placement:
         for function in functions_in(self.root):
             found.setdefault(function_name(function), []).append(function)
         return found
+
+    def takes_reference(self, name: bytes, number: int) -> bool:
+        """Whether a function of the text takes the argument of some place by reference."""
+        return any(by_reference(one, number) for one in self._definitions.get(name, ()))
 
     def run_by(self, placed: Placed) -> list[Node]:
         """The statement of a pragma, and the other functions whose names stand in what it runs."""

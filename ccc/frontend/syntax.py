@@ -347,19 +347,31 @@ def _kernel_around(statement: Node, code: bytes) -> Node | None:
     return node if _KERNEL.search(code, node.start_byte, end) else None
 
 
+def _parameters(function: Node) -> list[Node]:
+    """The declarations of a function's parameters."""
+    declarator = function.child_by_field_name("declarator")
+    while declarator is not None and declarator.type != "function_declarator":
+        inner = declarator.child_by_field_name("declarator")
+        declarator = inner or next((n for n in declarator.named_children), None)
+    listed = declarator.child_by_field_name("parameters") if declarator else None
+    return [node for node in listed.named_children if node.type != "comment"] if listed else []
+
+
+def by_reference(function: Node, number: int) -> bool:
+    """Whether a function may change what it is given at some place: it takes that by reference."""
+    parameter = next(iter(_parameters(function)[number : number + 1]), None)
+    declarator = parameter.child_by_field_name("declarator") if parameter else None
+    is_constant = parameter is not None and b"const" in (parameter.text or b"").split()
+    return declarator is not None and declarator.type == "reference_declarator" and not is_constant
+
+
 def restricted_parameters(statement: Node, code: bytes) -> list[int]:
     """The numbers of the kernel's parameters that are ``__restrict__`` pointers.
 
     None in a device function: it is inlined, and what its parameters were is lost.
     """
     kernel = _kernel_around(statement, code)
-    declarator = kernel.child_by_field_name("declarator") if kernel else None
-    while declarator is not None and declarator.type != "function_declarator":
-        declarator = declarator.child_by_field_name("declarator")
-    listed = declarator.child_by_field_name("parameters") if declarator else None
-    parameters = (
-        [node for node in listed.named_children if node.type != "comment"] if listed else []
-    )
+    parameters = _parameters(kernel) if kernel else []
     if any(node.type not in _PARAMETERS for node in parameters):
         return []  # a pack, whose length is not known
     plain = re.compile(rb"[^()\[\]&*]*\*\s*(?:const\s+)?__restrict(?:__)?\b\s*\w*\s*(?:=.*)?")

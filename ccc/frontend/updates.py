@@ -81,6 +81,11 @@ def _operator_in(name: bytes, value: Node) -> str | None:
 
 def extremes(path: Node) -> Iterator[tuple[str, str]]:
     """What is taken where it is less, or more, than what there is: ``if (x < best) best = x``."""
+    return ((operation, name) for operation, name, _ in _extremes(path))
+
+
+def _extremes(path: Node) -> Iterator[tuple[str, str, Node]]:
+    """The same with the branches."""
     for branch in every(path, lambda node: node.type == "if_statement"):
         condition, taken = (branch.child_by_field_name(f) for f in ("condition", "consequence"))
         if condition is None or taken is None:
@@ -96,9 +101,58 @@ def extremes(path: Node) -> Iterator[tuple[str, str]]:
             sides = [test.child_by_field_name(field) for field in ("left", "operator", "right")]
             one, sign, other = ((side.text or b"") if side else b"" for side in sides)
             if sign[:1] in _SOUGHT and given.get(other) == one:
-                yield _SOUGHT[sign[:1]][0], other.decode(errors="replace")
+                yield _SOUGHT[sign[:1]][0], other.decode(errors="replace"), branch
             elif sign[:1] in _SOUGHT and given.get(one) == other:
-                yield _SOUGHT[sign[:1]][1], one.decode(errors="replace")
+                yield _SOUGHT[sign[:1]][1], one.decode(errors="replace"), branch
+
+
+def updated_by(loop: Node, name: str, by: str) -> set[str]:
+    """A variable of which a loop does nothing but to update it by an operation, and what is set
+    together with it; nothing if the loop does more with it, as far as its text tells."""
+    text = name.encode()
+    updates = [
+        change
+        for change, base in changes(loop)
+        if base.text == text and operation(change) == by and not _asks_again(change, text)
+    ]
+    branches = [branch for op, one, branch in _extremes(loop) if (op, one) == (by, name)]
+    tests = (branch.child_by_field_name("condition") for branch in branches)
+    taken = (branch.child_by_field_name("consequence") for branch in branches)
+    set_there = [(change, base) for one in taken if one for change, base in changes(one)]
+    updates += [change for change, base in set_there if base.text == text]
+    known = [*updates, *filter(None, tests)]
+    uses = [use.start_byte for use in identifiers_in(loop) if use.text == text]
+    if not all(any(one.start_byte <= use < one.end_byte for one in known) for use in uses):
+        return set()
+    return {name, *((base.text or b"").decode(errors="replace") for _, base in set_there)}
+
+
+def _asks_again(change: Node, name: bytes) -> bool:
+    """Whether an assignment makes what it updates a variable by of that variable, too."""
+    value = change.child_by_field_name("right")
+    uses = [use for use in identifiers_in(value) if use.text == name] if value else []
+    return len(uses) > ("=" in [child.type for child in change.children])
+
+
+def handed_over(path: Node, takes: Callable[[bytes, int], bool]) -> Iterator[Node]:
+    """The variables whose addresses a statement hands to functions, or that these take by
+    reference, and those whose methods it calls.
+
+    Args:
+        path: the statement.
+        takes: whether a function of some name takes what it is given at some place by reference.
+    """
+    for call in every(path, lambda node: node.type == "call_expression"):
+        function, listed = (call.child_by_field_name(part) for part in ("function", "arguments"))
+        if function is None or listed is None:
+            continue
+        if function.type == _MEMBER and (base := base_of(function)) is not None:
+            yield base
+        for number, one in enumerate(listed.named_children):
+            is_address = one.type == "pointer_expression" and one.children[0].type == "&"
+            given = base_of(one.child_by_field_name("argument") if is_address else one)
+            if given is not None and (is_address or takes(function.text or b"", number)):
+                yield given
 
 
 def whole(node: Node | None) -> Node | None:
@@ -124,3 +178,12 @@ def is_arrow(node: Node) -> bool:
 def every(tree: Node, fits: Callable[[Node], bool]) -> Iterator[Node]:
     """The nodes of a tree that are of some kind."""
     return (node for node in every_node(tree) if fits(node))
+
+
+def is_changed(use: Node) -> bool:
+    """Whether a variable stands where an assignment changes it."""
+    around = use.parent
+    while around is not None and around.type in _PARTS:
+        use, around = around, around.parent
+    field = CHANGES.get(around.type) if around else None
+    return bool(around and field and around.child_by_field_name(field) == use)

@@ -51,14 +51,15 @@ class Suspects:
         self._position = position
         self._sets: dict[int, list[tuple[Node, tuple[str, int]]]] = {}
 
-    def names(self, at: Span, about: str, line: Span | None) -> list[str]:
-        """The variables that a reason may speak of; those on the line at fault, if any are there.
+    def names(self, at: Span, about: str, places: Sequence[Span] = ()) -> list[str]:
+        """The variables that a reason may speak of; those on the line at fault, if any are there,
+        or else on that which calls what this is in.
 
         Args:
             at: where the annotation stands.
             about: ``carried`` out of an iteration, ``handed`` from turn to turn of a loop,
                 ``uninitialised``, ``arrays``, ``accessed`` or, in shared memory, ``shared``.
-            line: the line at fault, if that is known.
+            places: the line at fault, as far as that is known, and the calls that it is in.
         """
         placed = self._at(at)
         if placed is None:
@@ -66,15 +67,58 @@ class Suspects:
         path, around = placed.statement, self._placement.around(placed)
         function = function_around(path) or path
         found = {
-            "carried": lambda: carried(path, around),
-            "handed": lambda: self._sums(placed) or carried(path, path),
+            "carried": lambda: self._carried(placed),
+            "handed": lambda: self._sums(placed) or _handed_on(path),
             "uninitialised": lambda: uninitialised(path, around),
             "arrays": lambda: arrays(path, function),
             "accessed": lambda: accessed(function, around),
             "shared": lambda: _in_shared(accessed(function, around), self._placement.root),
         }[about]()
-        here = [node for node in found if line and self._is_on(node, line)]
+        every = ([node for node in found if self._is_on(node, line)] for line in places)
+        number, here = next(((n, nodes) for n, nodes in enumerate(every) if nodes), (0, []))
+        if number:  # it is done by a function, to what that gets
+            here = [node for node in here if not updates.is_changed(node)] or here
         return _texts(here if here or about in ("accessed", "shared") else found)
+
+    def misused(self, at: Span) -> list[str]:
+        """The variables of an annotated loop's reductions with which the loop around a statement
+        does more than to update them, as far as its text tells."""
+        placed = self._at(at)
+        loops = self._placement.loops_around(placed) if placed else []
+        served = self._served(loops)
+        return [
+            name for loop in loops[-1:] for _, name in loop.pragma.reductions if name not in served
+        ]
+
+    def _carried(self, placed: Placed) -> list[Node]:
+        """What a statement changes, or has functions change, for later iterations, but for what
+        reductions serve."""
+        path, around = placed.statement, self._placement.around(placed)
+        own = _own(path, around)
+        handed = updates.handed_over(path, self._placement.takes_reference)
+        every = [node for node in (*updates.changed(path), *handed) if node.text not in own]
+        served = self._served(self._placement.loops_around(placed))
+        left = [node for node in every if (node.text or b"").decode(errors="replace") not in served]
+        return left or every
+
+    def _served(self, loops: Sequence[Placed]) -> set[str]:
+        """The variables that the reductions of annotated loops serve: those that they name, and
+        integers that are updated as those."""
+        from ccc.frontend.pragmas import REDUCTIONS  # noqa: PLC0415 - seldom asked for
+
+        written = {ptx: sign for sign, ptx in REDUCTIONS.items()}
+        found: set[str] = set()
+        for loop in loops:
+            named = [(written[ptx], name) for ptx, name in loop.pragma.reductions]
+            more = {
+                (by, (base.text or b"").decode(errors="replace"))
+                for change, base in updates.changes(loop.statement)
+                if (by := updates.operation(change)) in dict(named)
+                and not self._is_float(loop.statement, base.text or b"")
+            }
+            for by, name in (*named, *more):
+                found |= updates.updated_by(loop.statement, name, by)
+        return found
 
     def promise(self, at: Span, reads: Sequence[Span], writes: Sequence[Span]) -> str | None:
         """The clauses ``noalias(...)`` that tell apart what some lines read and others write; empty
@@ -137,11 +181,17 @@ class Suspects:
         return self._sets[placed.id]
 
     def operation(self, at: Span, name: str) -> str | None:
-        """The operation of a reduction by which the statement changes a variable, if it is one."""
+        """The operation by which a statement changes a variable, perhaps one of no reduction; None
+        if there are several, or none is known."""
         placed = self._at(at)
         changes = updates.changes(placed.statement) if placed else ()
-        made = {updates.operation(change) for change, base in changes if base.text == name.encode()}
+        made = {updates.operator(change) for change, base in changes if base.text == name.encode()}
         return made.pop() if len(made) == 1 else None
+
+    def is_branch(self, at: Span) -> bool:
+        """Whether a statement is a branch, and no loop."""
+        placed = self._at(at)
+        return placed is not None and placed.name in ("if", "switch")
 
     def ends_loop(self, at: Span, name: str) -> bool:
         """Whether the condition of the annotated loop around a statement asks for a variable."""
@@ -248,15 +298,20 @@ class Suspects:
         return self._lines.line(node.start_byte)
 
 
-def carried(path: Node, turn: Node | None) -> list[Node]:
-    """Where a path changes variables that outlive an iteration.
+def _own(path: Node, turn: Node | None) -> set[bytes]:
+    """The variables that each iteration declares anew.
 
     Args:
         path: the annotated statement.
         turn: the loop whose iterations are meant, or the kernel; None if no file tells.
     """
-    own = {name for name, _ in declared_in(path if turn is None else _body(turn))}
-    return [base for base in updates.changed(path) if base.text not in own]
+    return {name for name, _ in declared_in(path if turn is None else _body(turn))}
+
+
+def _handed_on(turn: Node) -> list[Node]:
+    """Where a turn of a loop changes variables that outlive it."""
+    own = _own(turn, turn)
+    return [base for base in updates.changed(turn) if base.text not in own]
 
 
 def uninitialised(path: Node, turn: Node | None) -> list[Node]:

@@ -105,8 +105,10 @@ UPDATES = """__global__ void k(const float *x, float *y, int n) {
         ("reduction(max: most)", "", '("sum", ', "reduction(+: sum)"),
         ("reduction(+: sum)", "other -= sinf(x[i + n]);", '("other" or "most", ',
          "reduction(+: other) reduction(max: most)"),
-        ("reduction(+: sum) reduction(max: most)", "last = sinf(x[i] + 1);", "(",
-         "may only be updated in the loop"),
+        ("reduction(+: sum) reduction(max: most)", "last = sinf(x[i] + 1);", '("last", ',
+         'if no iteration needs "last" of another'),
+        ("reduction(+: sum) reduction(max: most)", "sum *= 0.5f;", '("sum", ',
+         "the variable of a reduction (sum) may only be updated in the loop"),
     ],
 )  # fmt: skip
 def test_all_variables_that_a_reduction_should_name_are_told(

@@ -1,0 +1,109 @@
+"""Which variable is blamed for what the next iteration needs, where not all are at fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = pytest.mark.usefixtures("few_headers")
+
+DRAWN = """struct Random {
+    unsigned s;
+    __device__ unsigned next() { s = s * 1664525u + 1013904223u; return s; }
+};
+__device__ __forceinline__ unsigned next(unsigned &s) { s = s * 1664525u + 1013904223u; return s; }
+__device__ __forceinline__ unsigned next(unsigned *s) { return next(*s); }
+__global__ void k(unsigned *out, int n) {
+    unsigned state = threadIdx.x, hits = 0;
+    Random random = {threadIdx.x};
+#pragma ccc for CLAUSES
+    for (int i = 0; i < n; ++i) {
+#pragma ccc while
+        while (DRAW % 17 != 0) hits++;
+    }
+    out[threadIdx.x] = hits + state + random.s;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clauses", ["", "reduction(+: hits)"])
+@pytest.mark.parametrize(
+    ("draw", "name"),
+    [("next(state)", "state"), ("next(&state)", "state"), ("random.next()", "random")],
+)
+def test_what_a_function_changes_is_its_argument(
+    draw: str, name: str, clauses: str, tmp_path: Path
+) -> None:
+    """And not what is changed on the line of the call, or else in the path."""
+    source = DRAWN.replace("CLAUSES", clauses).replace("DRAW", draw)
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert f'("{name}", k.cu:' in line
+    assert f'if no iteration needs "{name}" of another, declare it in the loop; or' in line
+    assert "reduction" not in line
+
+
+@pytest.mark.slow
+def test_what_is_changed_by_what_a_function_gives_is_no_argument(tmp_path: Path) -> None:
+    source = DRAWN.replace("CLAUSES", "").replace("DRAW % 17 != 0) hits++", "hits < n) WORK")
+    line, *_ = said(source.replace("WORK", "hits += next(out + i)"), tmp_path, Options())
+    assert '("hits", ' in line
+
+
+MADE = """__global__ void __launch_bounds__(64) k(const double *x, double *y, int n) {
+    double sum = 0, product = 1, least = 1;
+    int last = -1, count = 0;
+#pragma ccc for CLAUSES
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        double v = x[i];
+#pragma ccc if
+        if (v > 0.5) { v = sinf(v); sum += v; count++; MORE }
+    }
+    y[threadIdx.x] = sum + product + last + count + least;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("clauses", "more", "names", "advice"),
+    [
+        ("reduction(+: sum)", "product *= v;", '"product"', "no reduction is by that: have a br"),
+        ("reduction(+: sum)", "last = i + v;", '"last"', 'if no iteration needs "last" of another'),
+        (
+            "reduction(+: sum)",
+            "product *= v; last = v;",
+            '"product" or "last"',
+            "if the loop only adds them up, or keeps the least or the most, say so",
+        ),
+        (
+            "reduction(+: sum, product)",
+            "product *= v; last = v;",
+            '"product" or "last"',
+            "the variable of a reduction (product) may only be updated",
+        ),
+        (
+            "reduction(+: sum) reduction(min: least)",
+            "if (v < least) { least = v; last = i; } product /= v;",
+            '"product"',
+            "no reduction is by that",
+        ),
+        (
+            "reduction(+: sum)",
+            "if (sum > 3) sum = 0;",
+            '"sum"',
+            "the variable of a reduction (sum) may only be updated",
+        ),
+    ],
+)
+def test_what_a_reduction_serves_is_not_blamed(
+    clauses: str, more: str, names: str, advice: str, tmp_path: Path
+) -> None:
+    source = MADE.replace("CLAUSES", clauses).replace("MORE", more)
+    line = next(one for one in said(source, tmp_path, Options(strategy=COLLECT)) if "path" in one)
+    assert f"computes ({names}, k.cu:8, PTX" in line
+    assert f"; {advice}" in line
