@@ -190,6 +190,12 @@ def _pooled(
         Refused: they shall take them from a counter, and cannot.
     """
     if request.name == COUNTER:
+        if _is_over_blocks(_annotated(nest, kernel.facts), kernel):
+            raise Refused(
+                'the loop around it is that over the blocks of a kernel marked "ccc grid_stride", '
+                'and a counter of the launch is for a "ccc for"; ask for refill(k), or write the '
+                'loop yourself, and mark it "ccc for"'
+            )
         space = find_grid_space(_annotated(nest, kernel.facts), kernel)
         name = kernel.function.names.free(f"ccc_counters_{kernel.function.name}")
         return space, CounterTable(name, 1), {"pooled": True, "pooled_reason": None}
@@ -214,6 +220,11 @@ def _annotated(nest: Nest, facts: Facts) -> FoundLoop:
             'the loop around it is not annotated "ccc for", so its iterations may be dependent'
         )
     return around
+
+
+def _is_over_blocks(annotated: FoundLoop, kernel: Kernel) -> bool:
+    """Whether an annotated loop is none of the user's."""
+    return any(one.marker.span == annotated.marker.span for one in kernel.annotations)
 
 
 def _holds_branch(kernel: Kernel, nest: Nest) -> bool:

@@ -20,6 +20,7 @@ from ccc.analysis.callees import allocates
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import FoundLoop, Refused, at, instructions_of
+from ccc.analysis.paths.reductions import OWN
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Immediate, Operand, Register
 from ccc.ptx.types import LANE, number_of_type
@@ -81,7 +82,7 @@ def find_iteration_space(annotated: FoundLoop, facts: Facts) -> IterationSpace:
         step = _step(register, annotated, facts)
         if step is None or not (written | differ).isdisjoint(step):
             raise Refused(
-                f"an iteration hands {register.name} on to the next, which does not grow by the "
+                f"an iteration hands {_name(register)} on to the next, which does not grow by the "
                 "same in each"
             )
         steps[register] = step
@@ -91,6 +92,11 @@ def find_iteration_space(annotated: FoundLoop, facts: Facts) -> IterationSpace:
     if space is None:
         raise Refused(COUNTER)
     return space
+
+
+def _name(register: Register) -> str:
+    """The name of a register of the user's code; what is not is of a loop over blocks."""
+    return "the number of its block" if register.name.startswith(OWN) else register.name
 
 
 def _belongs_to_its_lane(instruction: Instruction, facts: Facts) -> bool:
