@@ -103,6 +103,9 @@ BLOCKS = {
 
 DECLINED = {
     "there are several paths": "ask for a strategy that serves several, such as queue",
+    "a case goes on in the next one": (
+        'let "break" end it, and write in it what the next one does; or ask for strategy(queue)'
+    ),
     "the path is an inner loop": "ask for strategy(merge)",
     "the tasks of a loop come back": "ask for strategy(merge) there, or for nothing",
     "warps of a block share out the turns": "ask for engage, or annotate nothing else in there",

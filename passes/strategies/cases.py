@@ -37,11 +37,11 @@ class Cases:
     iterations: int = 1
     returns: bool = False
 
-    def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:  # noqa: ARG002
+    def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
         """An iteration must come to at most one of the paths, each over when it was run."""
         if len(paths) < 2:
             return "there is one path only"
-        return why_not_exclusive(paths)
+        return why_not_exclusive(paths, facts)
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
         """A lane has a task of one path; each stack has room for the largest context.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import Induction
-from ccc.analysis.paths.model import Accumulator, AnnotatedLoop, Path, instructions_of
+from ccc.analysis.paths.model import Accumulator, AnnotatedLoop, Path, at, instructions_of
 from ccc.analysis.paths.split_iteration import ReturningPath
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
@@ -278,14 +278,21 @@ def why_not_single(paths: Sequence[Path]) -> str | None:
     return None
 
 
-def why_not_exclusive(paths: Sequence[Path]) -> str | None:
-    """Why an iteration may come to several of the paths, or again to one; None if it may not."""
+def why_not_exclusive(paths: Sequence[Path], facts: Facts | None = None) -> str | None:
+    """Why an iteration may come to several of the paths, or again to one; None if it may not.
+
+    With ``facts`` it is told where a case begins that goes on in another one.
+    """
     entries = Counter(path.entry for path in paths)
     for path in paths:
         if path.parent is not None or path.repeats:
             return "a path is an inner loop, or lies in another path"
         met = entries.keys() & (path.blocks | path.rest)
         if any(entries[entry] > (entry == path.entry) for entry in met):
+            is_case = path.marker.kind == "case" and path.join in entries
+            first = next(iter(facts.blocks[path.entry].instructions), None) if facts else None
+            if is_case and first is not None:
+                return f"a case goes on in the next one{at(first)}"
             return "an iteration may come to several of the paths"
     return None
 

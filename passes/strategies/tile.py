@@ -65,7 +65,7 @@ class Tile:
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
         """Whether an iteration can be cut there, so that only paths change lanes."""
-        reason = why_not_exclusive(paths) or why_at_once(paths)
+        reason = why_not_exclusive(paths, facts) or why_at_once(paths)
         if reason is not None:
             return reason
         try:
