@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ccc.compiler import lines
+from ccc.compiler.made import INSTEAD, why_not
 from ccc.compiler.said import DevicePass, Remarks
 from ccc.errors import CccError, Span, render
 from ccc.files import read_text
@@ -38,10 +39,6 @@ LTO_REFUSED = (
 )
 NEVER_TAKEN = "no code is left of this path: the compiler found that it is never taken"
 NOWHERE = "no code is left of this: nothing runs it on the device, or it has no effect"
-UNMARKED = (
-    "nothing is marked in this PTX, which stays as it is; "
-    "cccc -ptx --ccc-mark-only makes marked PTX of annotated CUDA"
-)
 CARRIED = "the next iteration"
 """How the reasons begin that a variable without a value may lead to."""
 
@@ -224,9 +221,10 @@ def transform_file(done: DevicePass, options: Options) -> str:
     try:
         text = read_text(name)
         check_file(text, name)
-        if MARKER_PREFIX not in text:
-            warn([CccError(UNMARKED, Span(name))], options, done)
-        ptx = _transform(text, name, options, done)
+        what = why_not(text)
+        if what is not None:
+            warn([CccError(f"{what}; it stays as it is, and {INSTEAD}", Span(name))], options, done)
+        ptx = _transform(text, name, options, done) if what is None else text
         check_strict(options, done)
         _add_alternatives(text, name, options, {}, done)
     except CccError as error:

@@ -20,6 +20,8 @@ from ccc.analysis.paths.locate import extent
 from ccc.analysis.paths.model import LeftPath, Path
 from ccc.compiler.blame import Blame
 from ccc.compiler.lines import LineTable
+from ccc.compiler.made import INSTEAD as MARKED
+from ccc.compiler.made import why_not
 from ccc.compiler.transform import marked_functions
 from ccc.demangle import demangle
 from ccc.errors import CccError, Span, UsageError
@@ -70,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.output)
     options = [*(f"-I{folder}" for folder in args.I), *(f"-D{macro}" for macro in args.D)]
     ptx = _marked_ptx(args.file, args.arch, options)
+    if (what := why_not(ptx)) is not None:
+        raise CccError(f"{what}; {MARKED}", Span(args.file))
     found = list(_paths(ptx, args.file))
     case_name = _case_names(args.file, ptx)
     if not found:

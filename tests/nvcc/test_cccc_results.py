@@ -227,7 +227,7 @@ def test_ptx_without_markers(project: Project) -> None:
     project("k.cu", "-arch=sm_90", "-o", "off.ptx", "--ccc-off")
     said = project("off.ptx", "-o", "out.ptx")
     assert said == (
-        "off.ptx: warning: nothing is marked in this PTX, which stays as it is; "
+        "off.ptx: warning: nothing is marked in this PTX; it stays as it is, and "
         "cccc -ptx --ccc-mark-only makes marked PTX of annotated CUDA\n"
     )
     assert project.read("out.ptx") == project.read("off.ptx")
