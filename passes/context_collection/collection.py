@@ -59,6 +59,7 @@ from ccc.analysis.paths.model import (
 from ccc.analysis.paths.nests import find_nest
 from ccc.analysis.simultaneous import Entrance, may_be_in_both
 from ccc.ir.nodes import Function
+from ccc.passes.choice.before import counted, flattening, flattening_at_worst, said_or_guessed
 from ccc.passes.choice.choose import choose
 from ccc.passes.context_collection.context_stack import reserve_stack
 from ccc.passes.iteration_numbers import without_idle_numbers
@@ -70,6 +71,7 @@ from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Decision, Rewritten
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
+from ccc.remark import span_of
 
 NESTED = (
     'its annotated loop lies inside a path of another one; annotate that loop "ccc for variable" '
@@ -239,10 +241,13 @@ def _flatten_hint(path: LeftPath, kernel: Kernel) -> str:
     if kernel.function.kind != "entry":
         return ""
     try:
-        find_nest(FoundPath(path.marker, path.entry, path.repeats), kernel.facts)
+        nest = find_nest(FoundPath(path.marker, path.entry, path.repeats), kernel.facts)
     except Refused:
         return ""
-    return FLATTEN
+    counts = counted([path], kernel) or [said_or_guessed(path)]
+    expected = flattening(nest, counts[0], kernel)
+    worst = expected if counts[0].is_known else flattening_at_worst(nest, kernel)
+    return f"{FLATTEN}: expected {span_of(worst, expected)} times as fast"
 
 
 def _collectable(kernel: Kernel, known: Sequence[Collectable]) -> list[Collectable]:
