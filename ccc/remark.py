@@ -261,12 +261,50 @@ def complaints(remarks: Mapping[str, Sequence[Remark]]) -> list[CccError]:
 def notes(report: Report) -> list[str]:
     """A line for each annotation that was left because nothing would be gained, and for each of its
     cases, arms and copies."""
-    kernels = (read_report({"kernels": [kernel]}) for kernel in report["kernels"])
-    every = (mine for kernel in kernels for mine in kernel.values())
+    kernels = report["kernels"]
+    return for_architectures(
+        {
+            arch: _notes([one for one in kernels if one.get("arch", "") == arch])
+            for arch in architectures(report)
+        }
+    )
+
+
+def _notes(kernels: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The same of some kernels of a report."""
+    apart = (read_report({"kernels": [kernel]}) for kernel in kernels)
+    every = (mine for kernel in apart for mine in kernel.values())
     told = _by_kernel(
         one for mine in every for one in _in_short((remark, remark.note) for remark in mine)
     )
-    return list(dict.fromkeys(render("remark", one.message, one.span) for one in told))
+    return [render("remark", one.message, one.span) for one in told]
+
+
+def for_architectures(said: Mapping[str, Iterable[str]]) -> list[str]:
+    """What is said, once each, with the architectures for which it is, where it is not for all.
+
+    >>> for_architectures({"compute_80": ["so [in k]", "well"], "compute_90": ["well"]})
+    ['so [in k, for compute_80]', 'well']
+    """
+    firsts: dict[str, str] = {}
+    where: dict[str, dict[str, None]] = {}
+    for arch, texts in said.items():
+        for text in texts:
+            key = PLACE.sub("", text)
+            firsts.setdefault(key, text)
+            where.setdefault(key, {})[arch] = None
+    return [
+        text if len(where[key]) == len(said) else _with_architectures(text, list(where[key]))
+        for key, text in firsts.items()
+    ]
+
+
+def _with_architectures(text: str, archs: Sequence[str]) -> str:
+    """What is said, with some architectures at the end of its first line."""
+    head, newline, shown = text.partition("\n")
+    names = f"for {', '.join(archs)}"
+    head = f"{head[:-1]}, {names}]" if head.endswith("]") else f"{head} [{names}]"
+    return f"{head}{newline}{shown}"
 
 
 def in_instructions(length: float) -> str:

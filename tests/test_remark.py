@@ -14,7 +14,16 @@ from ccc.analysis.paths import model
 from ccc.errors import Span
 from ccc.ir.markers import Marker
 from ccc.pipeline import PathRecord
-from ccc.remark import Remark, complaints, in_instructions, notes, read_report, report, span_of
+from ccc.remark import (
+    Remark,
+    complaints,
+    for_architectures,
+    in_instructions,
+    notes,
+    read_report,
+    report,
+    span_of,
+)
 
 MARKER = Marker("then", 2, Span("k.cu", 7, 5))
 
@@ -176,3 +185,36 @@ def test_a_length_of_nothing_is_told_of_the_path_itself() -> None:
     assert (in_instructions(0.9), in_instructions(12.2)) == (
         "1 machine instruction", "12 machine instructions",
     )  # fmt: skip
+
+
+def test_what_is_said_of_some_architectures_names_them() -> None:
+    """And nothing is said twice that differs in lines of the PTX only."""
+    alike = "k.cu:3:1: warning: path left (k.cu:4, PTX line {}: ret;); so [in k]"
+    caret = "k.cu:2:9: warning: no effect\n    shown\n    ^"
+    told = for_architectures(
+        {
+            "compute_80": [alike.format(70), "remark: 0.9 [in k]", caret],
+            "compute_86": [alike.format(71), "remark: 0.9 [in k]"],
+            "compute_90": [alike.format(72), "remark: 1.1 [in k]"],
+        }
+    )
+    assert told == [
+        alike.format(70),
+        "remark: 0.9 [in k, for compute_80, compute_86]",
+        "k.cu:2:9: warning: no effect [for compute_80]\n    shown\n    ^",
+        "remark: 1.1 [in k, for compute_90]",
+    ]
+
+
+def test_remarks_that_differ_tell_for_which_architecture() -> None:
+    one = record()
+    kernels = []
+    for arch, advice in {"compute_80": "0.9 times", "compute_90": "1.1 times"}.items():
+        one.leave_alone(advice)
+        (kernel,) = report({"k": [one.remark]})["kernels"]
+        kernels.append({**kernel, "arch": arch})
+    assert [line.partition("was: ")[2] for line in notes({"kernels": kernels})] == [
+        "0.9 times [in k, for compute_80]",
+        "1.1 times [in k, for compute_90]",
+    ]
+    assert notes({"kernels": kernels[:1]})[0].endswith("0.9 times [in k]")

@@ -17,7 +17,7 @@ from ccc.folder import OwnFolder
 from ccc.nvcc import process
 from ccc.nvcc.settings import shell_settings, without_ours
 from ccc.options import Options
-from ccc.remark import Report, report
+from ccc.remark import Report, for_architectures, report
 from ccc.toolkit import places
 from ccc.version import VERSION
 
@@ -216,10 +216,13 @@ def merge(passes: Sequence[DevicePass], code: int, stderr: str = "") -> Outcome:
         for one in passes
         for kernel in report(one.remarks)["kernels"]
     ]
+    said: dict[str, list[str]] = {}
+    for one in passes:
+        said.setdefault(one.unit[1], []).extend((*one.diagnostics, *one.hints))
     return Outcome(
         code,
         {"version": VERSION, "kernels": kernels},
-        _once(line for one in passes for line in (*one.diagnostics, *one.hints)),
+        for_architectures(said),
         _once(one.error for one in passes if one.error),
         "".join(one.printed for one in passes),
         stderr,
