@@ -34,6 +34,7 @@ UNIFORM = "all lanes of a warp"
 
 UNCALLED = "no kernel of this file calls it: put the function and its annotated loop into one file"
 """What to do about a function that was not inlined since only another file calls it."""
+IN_PATH = "declare the array in the path"
 
 ADVICE = {
     NOT_INLINED: "declare the function __forceinline__",
@@ -61,7 +62,7 @@ ADVICE = {
     "it may access the same memory as what follows": (
         "move what follows that loop into an annotated loop of its own"
     ),
-    "the path shares local memory": "declare the array in the path",
+    "the path shares local memory": IN_PATH,
     "its turns pass local memory": (
         "write the array in each turn before it is read, or put all that uses it, and not the loop "
         'alone, into a branch marked "ccc if"'

@@ -10,6 +10,7 @@ from typing import Any
 
 from ccc.analysis.paths.continuation import REDUCTION_HINT
 from ccc.analysis.paths.induction import BEFORE_IT, SUMS
+from ccc.compiler.advice import IN_PATH
 from ccc.compiler.lines import LineTable
 from ccc.errors import Span
 from ccc.frontend.marking import Marked
@@ -49,6 +50,10 @@ ALL_OWN = "declare in the loop what no iteration needs of another"
 SEVERAL = (
     "if the loop only adds them up, or keeps the least or the most, say so on the loop: "
     "reduction(op: variables); else declare in the loop those that no iteration needs of another"
+)
+ELEMENTS = (
+    "if the loop only updates its elements, have a variable for each of them in its place, and say "
+    "so on the loop: reduction({}: variables)"
 )
 _TEXTS = ("reason", "declined")
 _PROMISE = re.compile(
@@ -137,6 +142,7 @@ class Blame:
         if unnamed:
             names = [name for _, name in unnamed]
             text = _with_clauses(text, unnamed)
+        text = self._with_elements(remark, text, names)
         extreme = self._marked.suspects.extreme(remark.position) if self._marked.suspects else None
         if extreme and extreme[1] in names:
             text = _with_extreme(text, *extreme)
@@ -166,6 +172,15 @@ class Blame:
             return text.replace(f"({match[1]})", f"({' or '.join(wrong)})")
         is_served = set(names) <= set(match[1].split(" or "))
         return text if is_served else text.replace(match[0], REDUCTION_HINT)
+
+    def _with_elements(self, remark: Remark, text: str, names: Sequence[str]) -> str:
+        """What is said of an array that is added up is of use: a reduction is of variables."""
+        suspects = self._marked.suspects
+        by = suspects.adds_up(remark.position, names[0]) if suspects and len(names) == 1 else None
+        if by is None:
+            return text
+        hint = ELEMENTS.format(by)
+        return _MISUSED.sub(hint, text.replace(REDUCTION_HINT, hint).replace(IN_PATH, hint))
 
     def _unnamed(self, remark: Remark, text: str) -> list[tuple[str, str]]:
         """What is updated as a reduction is, and not named as one, if that may be the reason."""

@@ -37,6 +37,8 @@ _READING = (
 )  # fmt: skip
 """What changes no variable that stands right in it."""
 
+_NO_VARIABLE = "the loop uses as a pointer or an array; name variables, one for each element"
+
 
 class WrongName(NamedTuple):
     """What is wrong with a name in a clause, or why it has no effect, and the name."""
@@ -78,7 +80,7 @@ class ClauseNames:
             "counts the iterations": self._counting_reduction(placed),
             "each iteration declares anew": self._local_reduction(placed),
             "the loop only reads": self._of_uses(placed, _is_read),
-            "the loop uses as a pointer or an array": self._of_uses(placed, _is_pointed_from),
+            _NO_VARIABLE: self._of_uses(placed, _is_pointed_from),
         }
         found = (
             WrongName(f'the reduction has no effect on "{name}", which {why}', name)

@@ -38,6 +38,19 @@ def changed(path: Node) -> Iterator[Node]:
     return (base for _, base in changes(path))
 
 
+def elements(path: Node) -> Iterator[tuple[Node, str | None]]:
+    """The arrays, or pointers, of which a statement changes elements, and by which operation of a
+    reduction, as ``a[i] += x``; None where that is not told."""
+    for change in every(path, lambda node: node.type in CHANGES):
+        element = change.child_by_field_name(CHANGES[change.type])
+        if element is not None and element.type == "subscript_expression":
+            base = whole(element.child_by_field_name("argument"))
+            signs = (_OPERATORS.get(child.type) for child in change.children)
+            by = next((sign for sign in signs if sign in _REDUCING), None)
+            if base is not None:
+                yield base, by
+
+
 def operation(change: Node) -> str | None:
     """The operation of a reduction that an assignment is, if any, of a whole variable."""
     found = operator(change)

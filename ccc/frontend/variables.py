@@ -96,7 +96,9 @@ class Suspects:
         path, around = placed.statement, self._placement.around(placed)
         own = _own(path, around)
         handed = updates.handed_over(path, self._placement.takes_reference)
-        every = [node for node in (*updates.changed(path), *handed) if node.text not in own]
+        arrays = (base for base, _ in self._elements(placed))
+        changed = (*updates.changed(path), *handed, *arrays)
+        every = [node for node in changed if node.text not in own]
         served = self._served(self._placement.loops_around(placed))
         left = [node for node in every if (node.text or b"").decode(errors="replace") not in served]
         return left or every
@@ -187,6 +189,20 @@ class Suspects:
         changes = updates.changes(placed.statement) if placed else ()
         made = {updates.operator(change) for change, base in changes if base.text == name.encode()}
         return made.pop() if len(made) == 1 else None
+
+    def adds_up(self, at: Span, array: str) -> str | None:
+        """The operation of a reduction by which a statement updates elements of an array of its
+        function, if there is one."""
+        placed = self._at(at)
+        every = self._elements(placed) if placed else []
+        found = {by for base, by in every if base.text == array.encode()}
+        return found.pop() if len(found) == 1 else None
+
+    def _elements(self, placed: Placed) -> list[tuple[Node, str | None]]:
+        """The arrays of its function of which a statement changes elements, and how."""
+        path = placed.statement
+        known = {name for name, is_array in declared_in(function_around(path) or path) if is_array}
+        return [(base, by) for base, by in updates.elements(path) if base.text in known]
 
     def is_branch(self, at: Span) -> bool:
         """Whether a statement is a branch, and no loop."""

@@ -107,3 +107,33 @@ def test_what_a_reduction_serves_is_not_blamed(
     line = next(one for one in said(source, tmp_path, Options(strategy=COLLECT)) if "path" in one)
     assert f"computes ({names}, k.cu:8, PTX" in line
     assert f"; {advice}" in line
+
+
+ELEMENTS = """__global__ void __launch_bounds__(64) k(const double *x, double *y, int n) {
+    double acc[4] = {0, 0, 0, 0};
+#pragma ccc for CLAUSES
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        double v = x[i];
+#pragma ccc if
+        if (v > 0.5) acc[INDEX] UPDATE;
+    }
+    y[threadIdx.x] = acc[0] + acc[1] + acc[2] + acc[3];
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at", ["i & 3", "0"])
+@pytest.mark.parametrize("clauses", ["", "reduction(+: acc)"])
+def test_elements_that_are_added_up_are_to_be_variables(
+    clauses: str, at: str, tmp_path: Path
+) -> None:
+    """Whether the compiler keeps them in registers or not: the array cannot be one of the path."""
+    source = ELEMENTS.replace("CLAUSES", clauses).replace("INDEX", at)
+    told = said(source.replace("UPDATE", "+= sinf(v)"), tmp_path, Options(strategy=COLLECT))
+    assert ["no effect" in line for line in told] == [True] * bool(clauses) + [False]
+    assert '("acc", k.cu:7, PTX' in told[-1]
+    assert "in its place, and say so on the loop: reduction(+: variables) [in k]" in told[-1]
+    assert "declare the array" not in told[-1]
+    set_there = said(source.replace("UPDATE", "= sinf(v)"), tmp_path, Options(strategy=COLLECT))
+    assert "in its place" not in set_there[-1]
