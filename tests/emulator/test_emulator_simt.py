@@ -261,8 +261,10 @@ def test_activemask_is_no_promise() -> None:
 def test_an_endless_loop_is_reported(schedule: str | int) -> None:
     module = ptx("LOOP: bra LOOP;")
     module.step_limit = 1000
-    with pytest.raises(EmulatorError, match="more than 1000 steps"):
+    with pytest.raises(EmulatorError, match="more than 1000 steps") as error:
         run(module, np.zeros(1, np.int32), schedule=schedule)
+    assert error.value.message.endswith("; if it has an end, allow more (--steps)")
+    assert ("(--schedule 1)" in error.value.message) == (schedule == "lockstep")
 
 
 def test_a_trap_is_reported_with_its_thread() -> None:

@@ -16,6 +16,7 @@ class EmulatorError(CccError):
         block: index of the faulting thread's block, where one thread is at fault.
         thread: index of that thread in its block.
         address: the address it used.
+        hint: what to do about it.
     """
 
     def __init__(
@@ -26,12 +27,13 @@ class EmulatorError(CccError):
         block: Index3 | None = None,
         thread: Index3 | None = None,
         address: int | None = None,
+        hint: str = "",
     ):
         if address is not None:
             message = f"{message}, address {address:#x}"
         if thread is not None:
             message = f"{message}, thread {thread} of block {block}"
-        super().__init__(message, span)
+        super().__init__(f"{message}; {hint}" if hint else message, span)
         self.block = block
         self.thread = thread
         self.address = address

@@ -27,7 +27,15 @@ class Scheduler(Protocol):
         """Run all lanes until they have ended."""
 
 
-def check_limit(wave: Wave, limit: int, code: int, group: Group) -> None:
+MORE_STEPS = "if it has an end, allow more (--steps)"
+IN_LOCKSTEP = (
+    "in lockstep, lanes that wait for others of their warp, as for a lock, may wait for ever: take "
+    f"a random order (--schedule 1); {MORE_STEPS}"
+)
+"""What to do about a launch that takes too many steps."""
+
+
+def check_limit(wave: Wave, limit: int, code: int, group: Group, hint: str = MORE_STEPS) -> None:
     """Raise if the launch has taken too many steps."""
     if wave.tally.steps < limit:
         return
@@ -35,7 +43,7 @@ def check_limit(wave: Wave, limit: int, code: int, group: Group) -> None:
     message = f"the launch took more than {limit} steps"
     block, thread = wave.geometry.name(int(group.lanes[0]))
     span = instruction.span if instruction else None
-    raise EmulatorError(message, span, block=block, thread=thread)
+    raise EmulatorError(message, span, block=block, thread=thread, hint=hint)
 
 
 class Lockstep:
@@ -73,7 +81,7 @@ class Lockstep:
 
     def _step(self, wave: Wave, code: int, warps: Array, limit: int) -> None:
         group = self._lanes_at(wave, code, warps)
-        check_limit(wave, limit, code, group)
+        check_limit(wave, limit, code, group, IN_LOCKSTEP)
         following = wave.run_or_wait(code, group)
         is_whole = group.n == 32 * len(warps) and wave.segment_of(code).waits is None
         if following is not None and is_whole:
