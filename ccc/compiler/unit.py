@@ -22,7 +22,7 @@ from ccc.frontend import marking as source
 from ccc.frontend.annotations import Annotation
 from ccc.frontend.syntax import Home
 from ccc.ir.arm_markers import as_comments
-from ccc.ir.markers import MARKER_PREFIX
+from ccc.ir.markers import MARKER_PREFIX, WHOLE_KERNEL
 from ccc.options import Options
 from ccc.remark import Remark
 
@@ -153,6 +153,7 @@ class _Unit:
                 self.original,
                 self.known,
             )
+        trial.remarks = _without_advice(trial.remarks, {one.span for one in marked.warnings})
         return _Tried(marked, compiled, before, ptx, trial)
 
     def with_values(self, values: Collection[int], before: _Tried) -> _Tried:
@@ -207,6 +208,17 @@ class _Tried:
         places = {one.position for one in told if (one.reason or "").startswith(CARRIED)}
         loops = {a.loop for a in every if a.span in places}
         return frozenset(a.id for a in every if a.id in loops or (None in loops and not a.loop))
+
+
+def _without_advice(remarks: Remarks, warned: Collection[Span | None]) -> Remarks:
+    """What became of annotations, without why nothing is gained by those of kernels that are warned
+    of for having no effect."""
+
+    def told(one: Remark) -> Remark:
+        is_warned = one.arm in WHOLE_KERNEL and one.position in warned
+        return replace(one, advice=None) if is_warned else one
+
+    return {kernel: list(map(told, mine)) for kernel, mine in remarks.items()}
 
 
 def transform_file(done: DevicePass, options: Options) -> str:

@@ -77,10 +77,16 @@ class Annotations:
         if self.errors:  # a pragma that cannot be read would make others look misplaced
             self.errors = [*self.misspelt, *self.errors]
             return
-        for placed in self.placement.placed:
+        wrongly: list[Placed] = []
+        for placed in sorted(self.placement.placed, key=lambda one: one.at):
             place, names = self.placement, self.placement.names
             if error := place.misplaced(placed) or place.hidden_end(placed):
                 self.errors.append(self._complaint(placed.match, error))
+                wrongly.append(placed)
+            elif lacking := place.lacks_loop(placed):
+                if not any(other.holds(placed) for other in wrongly):  # else that is why
+                    self.errors.append(self._complaint(placed.match, lacking))
+                wrongly.append(placed)
             elif wrong := names.wrong(placed):
                 self.errors.append(self._complaint_of_name(placed, wrong))
             elif warning := place.idle(placed):

@@ -229,10 +229,11 @@ class ClauseNames:
             found = {_update(use, name) for use in uses.get(name, ()) if not _is_read(use)}
             (other,) = found if len(found) == 1 else {None}
             if other not in (None, operation):
-                told = f'the loop updates "{name}" by {other}, and not by {operation}'
                 is_one = other in written.values()
+                why = f"and not by {operation}" if is_one else "which no reduction is by"
                 instead = f"write reduction({other}: {name})" if is_one else BY_NO_REDUCTION
-                return WrongName(f"{told}; {instead}", name)
+                told = f'the loop updates "{name}" by {other}, {why}; {instead}'
+                return WrongName(told, name)
         return None
 
     def _uses(self, placed: Placed) -> dict[str, list[Node]]:

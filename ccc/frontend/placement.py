@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _NOT_AT_RUN_TIME = re.compile(rb"if\s*(constexpr\b|!?\s*consteval\b)")
 _ELSE_IF = re.compile(r"(?:\}\s*)?else\s+if\b")
+_LABEL = re.compile(r"(?!default\b)(\w+\s*:)(?!:)")
 _CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif)", re.MULTILINE)
 _ROUNDED = 0.05
 """How much more than 1 the shares of cases come to that were rounded."""
@@ -101,6 +102,10 @@ class Placed:
         is_loop = self.statement.type in LOOPS
         return head_end(self.statement, body) if is_loop else body.start_byte, body.end_byte
 
+    def holds(self, other: Placed) -> bool:
+        """Whether another one stands in the statement of this."""
+        return self.at < other.at < self.statement.end_byte
+
     def inside(self, loop: Placed) -> bool:
         """Whether this stands in the body of ``loop``."""
         start, end = loop.body
@@ -148,6 +153,11 @@ class Placement:
                 )
             if name == "switch" and what.startswith(("switch (", "switch(")):
                 return f'"ccc switch" stands {found}, whose cases are in no braces; put them there'
+            if statement.type not in LOOPS and types == LOOPS and (label := _LABEL.match(what)):
+                return (
+                    f'"ccc {name}" stands before the label "{label[1]}", and a loop of goto cannot '
+                    "be marked; write a for, while or do loop"
+                )
             other = self._directive_of(placed)
             return (
                 f'"ccc {name}" stands {found}; '
@@ -187,15 +197,27 @@ class Placement:
         if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
             word = constexpr[1].decode()
             return f'"if {word}" is no branch at run time; remove the annotation'
-        alone = placed.needs_no_loop or self._in_loop(placed)
-        if not alone and is_in_kernel(statement, self.blank):
-            return (
-                f'"ccc {name}" must stand inside a loop marked "#pragma ccc for"; '
-                "mark the loop whose iterations are independent, "
-                'or the kernel, if its threads are, "#pragma ccc grid_stride"'
-                + self._way_without(placed)
-            )
         return None
+
+    def lacks_loop(self, placed: Placed) -> str | None:
+        """What is wrong with a path that stands in no annotated loop, and what to do about it."""
+        name, statement = placed.name, placed.statement
+        if placed.repeats or name == "callable" or placed.needs_no_loop or self._in_loop(placed):
+            return None
+        if not is_in_kernel(statement, self.blank):
+            return None
+        is_outermost = statement.type in LOOPS and loop_around(self.root, placed.at) is None
+        if is_outermost and any(placed.holds(other) for other in self.placed):
+            return (
+                f'"ccc {name}" is for a loop inside an annotated one, and there is none around; '
+                'write "ccc for", if the iterations of this one are independent'
+            )
+        return (
+            f'"ccc {name}" must stand inside a loop marked "#pragma ccc for"; '
+            "mark the loop whose iterations are independent, "
+            'or the kernel, if its threads are, "#pragma ccc grid_stride"'
+            + self._way_without(placed)
+        )
 
     def _other_kind(self, placed: Placed) -> str | None:
         """How a loop is marked in another annotation of it, before this one."""
@@ -285,17 +307,20 @@ class Placement:
                 "this function does not call itself, so that there is nothing to collect; "
                 "annotate the loop or the branch in it"
             )
-        if placed.name == "grid_stride" and not self._has_paths(placed):
+        if not placed.repeats or self._has_paths(placed):
+            return None
+        if any(one.name == "for" and one.inside(placed) for one in self.placed):
+            return None  # it is told of that one
+        if placed.name == "for" and self._in_loop(placed):
             return (
-                "no annotated path stands inside this kernel, so that there is nothing to collect; "
-                "mark a branch or a loop in it"
+                '"ccc for" makes no path of a loop inside an annotated one; did you mean '
+                '"ccc for variable", if its turns are independent, or else "ccc while"?'
             )
-        if placed.name == "for" and not self.is_active(placed):
-            return (
-                "no annotated path stands inside this loop, so that there is nothing to collect; "
-                "mark a branch or a loop in it"
-            )
-        return None
+        what = "loop" if placed.name == "for" else "kernel"
+        return (
+            f"no annotated path stands inside this {what}, so that there is nothing to collect; "
+            "mark a branch or a loop in it"
+        )
 
     def impossible(self, placed: Placed) -> str | None:
         """Why what a pragma says of lanes cannot be: a lane comes to one case of a switch."""

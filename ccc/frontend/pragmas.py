@@ -58,8 +58,8 @@ MAX_CHUNK = 1 << 16
 UNEXPECTED = " is not expected here"
 """How what is said of a word ends that fits nowhere, where nobody knows what was meant."""
 BY_NO_REDUCTION = (
-    "no reduction is by that: have a branch set a variable, use that behind the branch, and ask at "
-    "the branch for strategy(tile(3))"
+    "have a branch set a variable, use that behind the branch, and ask at the branch for "
+    "strategy(tile(3))"
 )
 """What to do about what is updated by another operation than those of reductions."""
 REDUCTIONS = {"+": "add", "min": "min", "max": "max", "&": "and", "|": "or", "^": "xor"}
@@ -274,7 +274,7 @@ def _reduction(argument: _Argument) -> str:
         named = {name: one for one, name in REDUCTIONS.items()} | dict.fromkeys(_SUMS, "+") | _FLAGS
         meant = named.get(sign.lower())
         known = f"; the operations are {' '.join(REDUCTIONS)}"
-        known += f"; {BY_NO_REDUCTION}" if sign in _OTHERS else ""
+        known += f"; for others, {BY_NO_REDUCTION}" if sign in _OTHERS else ""
         hint = did_you_mean(meant) if meant else known
         raise argument.error(f'unknown reduction "{short(sign)}"{hint}')
     listed = _expression(f"f({names})", argument).args

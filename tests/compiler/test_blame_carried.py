@@ -72,7 +72,7 @@ MADE = """__global__ void __launch_bounds__(64) k(const double *x, double *y, in
 @pytest.mark.parametrize(
     ("clauses", "more", "names", "advice"),
     [
-        ("reduction(+: sum)", "product *= v;", '"product"', "no reduction is by that: have a br"),
+        ("reduction(+: sum)", "product *= v;", '"product"', "have a branch set a variable"),
         ("reduction(+: sum)", "last = i + v;", '"last"', 'if no iteration needs "last" of another'),
         (
             "reduction(+: sum)",
@@ -90,7 +90,7 @@ MADE = """__global__ void __launch_bounds__(64) k(const double *x, double *y, in
             "reduction(+: sum) reduction(min: least)",
             "if (v < least) { least = v; last = i; } product /= v;",
             '"product"',
-            "no reduction is by that",
+            "have a branch set a variable",
         ),
         (
             "reduction(+: sum)",

@@ -163,10 +163,10 @@ def test_a_reduction_by_another_operation(operation: str, updates: str, told: st
 def test_an_operation_that_no_reduction_is_by(update: str) -> None:
     text = loop(f"#pragma ccc if\nif (x[i]) {{ {update} }}").replace("int n)", "int n, int s)")
     (warning,) = mark(text.replace("ccc for", "ccc for reduction(+: s)"), "k.cu").warnings
-    assert warning.message.startswith('the loop updates "s" by *, and not by +; no reduction is by')
+    assert warning.message.startswith('the loop updates "s" by *, which no reduction is by; have')
     assert "strategy(tile(3))" in warning.message
     told = complaint(text.replace("ccc for", "ccc for reduction(*: s)"))
-    assert 'unknown reduction "*"; the operations are + min max & | ^; no reduction is' in told
+    assert 'unknown reduction "*"; the operations are + min max & | ^; for others, have' in told
 
 
 def cases(*each: str, prob: str = "0.9") -> str:
