@@ -1,0 +1,22 @@
+"""The page that tells what has to be expected to be chosen lists each number that is told."""
+
+from __future__ import annotations
+
+import pytest
+from folders import DOCS
+
+from ccc.passes import thresholds
+
+PAGE = (DOCS / "performance.md").read_text()
+SECTION = PAGE.partition("\n## Reading the choice\n")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "GAIN", "GAIN_OF_WARPS", "MEMORY_GAIN", "MUCH_MEMORY", "ADAPTIVE_GAIN", "SEVERAL_GAIN",
+        "LOSS", "LOSS_OF_WARPS",
+    ],
+)  # fmt: skip
+def test_what_is_the_least_is_on_the_page(name: str) -> None:
+    assert f" {getattr(thresholds, name):g} " in SECTION.replace("\n", " ").replace(",", " ")
