@@ -123,7 +123,7 @@ class Chosen:
             told = f"{told}, {why}"
         way_out = "" if obstacle and self.cost.lanes.is_known else self._way_out(best)
         if unseen and not self.cost.lanes.is_known:
-            way_out = TELL_TURNS
+            way_out = f"{TELL_TURNS}, or strategy({best}) insists, if that takes long"
         return "; ".join(filter(None, [told, way_out]))
 
     def _unseen(self, kernel: Kernel) -> str:

@@ -409,4 +409,5 @@ def test_a_function_that_the_file_lacks_is_named() -> None:
     text = re.sub(r"(?s)\.func .*?\n}\n", extern, calling(1)).replace("prob=0.25", "")
     (found,) = remarks(text)
     assert "without model, which is in no code of this file" in str(found.advice)
-    assert str(found.advice).endswith(f"times as fast; {TELL_TURNS}")
+    insists = "or strategy(batch3) insists, if that takes long"
+    assert str(found.advice).endswith(f"times as fast; {TELL_TURNS}, {insists}")
