@@ -16,7 +16,7 @@ from ccc.cli import main
 from ccc.errors import CccError, Span
 from ccc.nvcc.run import run
 from ccc.options import Options
-from ccc.remark import Remark
+from ccc.remark import BY_ITS_CODE, Remark
 from ccc.toolkit import find as toolchain
 from ccc.tools.explain import _asked
 from ccc.tools.explain.notes import Note, _of_remark, _saved
@@ -393,3 +393,15 @@ def test_a_source_may_include_another(source: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("words", ["-o k", "-o k.ptx", "-c -o k.strange", "-dc -o=dir/k.x"])
 def test_what_a_pasted_compilation_makes_is_passed_over(words: str) -> None:
     assert _asked(["k.cu", *words.split()]).output is None
+
+
+@pytest.mark.parametrize(("lanes", "known"), [(None, "nothing is known"), (3.2, "3.2 of 32 lanes")])
+def test_how_long_a_path_is_is_told_whatever_is_known_of_its_lanes(
+    lanes: float | None, known: str
+) -> None:
+    length = {"path_instructions": 7, "instructions_from": BY_ITS_CODE, "expected_lanes": lanes}
+    applied = Remark("applied", Span("k.cu", 3, 5), "k", "if", "then", "queue", details=length)
+    (note,) = _of_remark(applied)
+    (line,) = note.lines
+    assert "7 machine instructions by its code" in line
+    assert known in line

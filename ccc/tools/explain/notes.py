@@ -329,18 +329,19 @@ def _smaller(told: Mapping[str, Any]) -> str:
 def _expected(remark: Remark) -> Iterator[str]:
     """The lanes that are expected, and what of each strategy."""
     told = remark.details
-    lanes = told.get("expected_lanes")
-    if lanes is not None:
-        length = ""
-        if "instructions_from" in told:
-            per_turn = " a turn" if remark.annotation in _LOOPS else ""
-            number = in_instructions(told["path_instructions"])
-            length = f", {number}{per_turn} {told['instructions_from']}"
+    lanes, length = told.get("expected_lanes"), ""
+    if "instructions_from" in told:
+        per_turn = " a turn" if remark.annotation in _LOOPS else ""
+        number = in_instructions(told["path_instructions"])
+        length = f"{number}{per_turn} {told['instructions_from']}"
+    if lanes is None and length and remark.applied:  # else it is told why it was left
+        yield f"{length}, and nothing is known of its lanes"
+    elif lanes is not None:
         source = told.get("expected_from") or "a guess"
         stated = _STATED.fullmatch(source)
         if stated and lanes < 32 * float(stated[1]) - 0.5:
             source += " of those that come to it"
-        yield f"{lanes:.1f} of 32 lanes expected ({source}){length}"
+        yield f"{lanes:.1f} of 32 lanes expected ({source}){length and f', {length}'}"
     yield from _speed(remark)
     if unshared := told.get("shared_out_reason"):
         head, _, way_out = parts_of(unshared)
