@@ -45,6 +45,10 @@ ADVICE = {
     "what follows the loop in the iteration": (
         "split the annotated loop in two, or annotate that loop, too"
     ),
+    "the annotated loop calls a function through a pointer": (
+        "find out by a branch which function it is, and call that by its name, as object->T::f() "
+        "where it is virtual; declare them __forceinline__"
+    ),
     "the annotated loop calls": "declare it __forceinline__, and call it directly",
     "it lies in a loop that was flattened": (
         "split the loop around in two, or annotate one inner loop of it"
