@@ -23,6 +23,9 @@ def check(name: str) -> None:
         except OSError as error:
             raise CccError(f"cannot make the folder: {in_words(error)}", Span(name)) from error
         name = os.path.join(name, "report.json")
+    elif os.path.isdir(name):
+        instead = f"give --ccc-report={name}{os.sep} for a report of each result in it"
+        raise CccError(f"this is a folder; {instead}", Span(name))
     check_writable(name)
 
 

@@ -239,7 +239,10 @@ def test_a_report_that_cannot_be_written_is_told_before_the_work(project: Projec
     (project.folder / "folder").mkdir()
     for arguments in (("k.cu", "-c", "-o", "k.o"), ("k.cu", "-ptx", "-o", "k.o")):
         said = project(*arguments, "--ccc-report=folder", code=1)
-        assert said == "folder: error: cannot write the file: it is a folder\n"
+        assert said == (
+            "folder: error: this is a folder; "
+            "give --ccc-report=folder/ for a report of each result in it\n"
+        )
         assert not (project.folder / "k.o").exists()
 
 
