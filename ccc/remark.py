@@ -326,13 +326,16 @@ def span_of(worst: float, usual: float, missed: Collection[float] = ()) -> str:
     What was ``missed`` is not told as if it had been reached, as two digits alone would:
 
     >>> span_of(0.9471, 3.09), span_of(0.9471, 3.09, missed=[0.95]), span_of(1, 1)
-    ('0.95 to 3.09', '0.947 to 3.090', '1.00')
+    ('0.95 to 3.09', '0.947 to 3.09', '1.00')
     """
-    ratios = sorted((worst, usual))
-    digits = 2
-    while any(one < least <= round(one, digits) for one in ratios for least in missed):
-        digits += 1
-    low, high = (f"{ratio:.{digits}f}" for ratio in ratios)
+
+    def shown(ratio: float) -> str:
+        digits = 2
+        while any(ratio < least <= round(ratio, digits) for least in missed):
+            digits += 1
+        return f"{ratio:.{digits}f}"
+
+    low, high = map(shown, sorted((worst, usual)))
     return low if low == high else f"{low} to {high}"
 
 
