@@ -352,7 +352,7 @@ def _strategy(argument: _Argument) -> str:
     try:
         return str(read_request(argument.text or ""))
     except ValueError as error:
-        raise argument.error(f"no strategy ({argument.shown}): {error}") from None
+        raise argument.error(f"strategy({argument.shown}): {error}") from None
 
 
 REPEATABLE = ("reduction", "noalias")

@@ -319,11 +319,11 @@ def test_names_that_are_there_are_fine(clause: str) -> None:
 @pytest.mark.parametrize(
     ("clause", "complaint"),
     [
-        ("strategy(merg)", 'no strategy (merg): did you mean "merge"?'),
-        ("strategy(none)", 'no strategy (none): did you mean "leave"?'),
+        ("strategy(merg)", 'error: strategy(merg): did you mean "merge"?'),
+        ("strategy(none)", 'error: strategy(none): did you mean "leave"?'),
         ("strategy(zzz)", "or refill(1..32) or counter(1..32)\n"),
-        ("strategy", "no strategy (): it is auto or leave or"),
-        ("strategy(queue(2))", "no strategy (queue(2)): queue takes no number"),
+        ("strategy", "error: strategy(): it is auto or leave or"),
+        ("strategy(queue(2))", "error: strategy(queue(2)): queue takes no number"),
     ],
 )
 def test_what_cannot_be_asked_for(clause: str, complaint: str) -> None:
