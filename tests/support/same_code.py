@@ -16,7 +16,6 @@ from collections.abc import Hashable, Iterator
 from ccc.ir.nodes import Block, Function, Instruction, MarkerNote, Statement
 from ccc.ir.operands import Operand, Register, Symbol, leaves, map_leaves
 from ccc.parse import parse_function, parse_module
-from ccc.ptx.directives import NO_UNROLL
 from ccc.ptx.opcodes import Effect
 
 _STACK = re.compile(r"\b__local_depot\d+")
@@ -64,8 +63,7 @@ def _known(function: Function, *, in_order: bool) -> int:
 def _spelled(
     function: Function, places: dict[str, int]
 ) -> Iterator[tuple[int, Statement, Hashable]]:
-    """Markers and instructions with the numbers of their blocks, and all of them but registers; and
-    what keeps loops from being unrolled."""
+    """Markers and instructions with the numbers of their blocks, and all of them but registers."""
     for number, block in enumerate(function.blocks):
         for statement, before in _with_order(block):
             if isinstance(statement, Instruction):
@@ -74,8 +72,6 @@ def _spelled(
                 yield number, statement, (number, before, statement.opcode, operands, negated)
             elif isinstance(statement, MarkerNote):
                 yield number, statement, (number, str(statement))
-            elif str(statement) == NO_UNROLL:
-                yield number, statement, (number, NO_UNROLL)
 
 
 def _with_order(block: Block) -> Iterator[tuple[Statement, int]]:
