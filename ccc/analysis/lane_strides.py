@@ -66,6 +66,9 @@ def _turn_strides(loop: Loop, facts: Facts) -> Strides:
     found: dict[Register, int | None] = {
         register: step for register in makers if (step := _step(register, makers, facts))
     }
+    # What a turn hands on to the next one in any other way may be anything there.
+    carried = facts.liveness.live_in(loop.header).intersection(makers)
+    found |= dict.fromkeys(carried - {*found})
     made = {*makers} - {*found}
     changed = True
     while changed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.lane_strides import lane_strides
+from ccc.analysis.lane_strides import lane_strides, turn_strides
 from ccc.parse import parse_function, parse_module
 
 FUNCTION = """.version 8.0
@@ -43,3 +43,33 @@ def stride(body: str) -> int | None:
 )
 def test_a_number_in_a_large_ring_seldom_begins_anew(body: str, expected: int | None) -> None:
     assert stride(body) == expected
+
+
+TURNS = """
+	ld.param.u64 %rd1, [next];
+	mov.u32 %r3, 0;
+	mov.u32 %r4, %tid.x;
+LOOP:
+	mov.u32 %r5, %r4;
+	mul.wide.u32 %rd2, %r5, 4;
+	add.u64 %rd3, %rd1, %rd2;
+	ld.global.nc.u32 %r4, [%rd3];
+	setp.eq.u32 %p1, %r4, %r5;
+	@%p1 bra NEXT;
+	mov.u32 %r4, 0;
+NEXT:
+	add.u32 %r3, %r3, 4;
+	setp.ne.u32 %p1, %r4, 0;
+	@%p1 bra LOOP;
+"""
+"""A list is gone along: each element tells where the next one lies."""
+
+
+def test_what_a_turn_hands_on_may_be_anything_in_the_next() -> None:
+    text = FUNCTION.replace(".param .u32 mask", ".param .u64 next").partition("\tld.param")[0]
+    text = text.format().replace(".reg .b32", ".reg .pred %p<2>; .reg .b64 %rd<4>; .reg .b32")
+    (piece,) = parse_module(f"{text}{TURNS}\tret;\n}}\n").functions
+    facts = Facts(parse_function(piece))
+    found = {str(one): step for one, step in turn_strides(facts.loops[0], facts).items()}
+    told = [found[name] for name in ("%r3", "%r4", "%r5", "%rd3")]
+    assert told == [4, None, None, None]
