@@ -103,6 +103,12 @@ def test_results_are_read_as_they_were_written(results: Results, tmp_path: Path)
     assert json.loads((tmp_path / "results.json").read_text())["runs"][0]["command"] == "ccc bench"
 
 
+def test_results_name_files_as_they_are_seen_from_here(tmp_path: Path) -> None:
+    of_a_file = Entry("mine", Inputs(7, 0, "late"), 0, "ms", error=f"{Path.cwd()}/k.cu: broken")
+    Results([], [of_a_file]).save(tmp_path)
+    assert Results.load(tmp_path).entries[0].error == "k.cu: broken"
+
+
 def test_the_page(results: Results, tmp_path: Path) -> None:
     results.put(Entry("mine", Inputs(7, 0, "late"), 0, "ms", error="it\nbroke"))
     page.write(results, tmp_path, SAMPLES, {"speedup": "s.png"})

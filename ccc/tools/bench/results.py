@@ -225,11 +225,14 @@ class Results:
     def save(self, folder: Path) -> None:
         """Write ``results.json`` in a folder.
 
+        Files are named as they are seen from the current one, since others have it elsewhere.
+
         Raises:
             CccError: it cannot be written.
         """
         everything = {"format": FORMAT, "ccc": VERSION, **asdict(self)}
-        files.write(folder / FILE, json.dumps(everything, indent=1) + "\n")
+        text = json.dumps(everything, indent=1).replace(f"{Path.cwd()}/", "")
+        files.write(folder / FILE, f"{text}\n")
 
     @staticmethod
     def load(folder: Path) -> Results:
