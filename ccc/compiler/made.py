@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from ccc.analysis.paths.reductions import OWN
 from ccc.ir.markers import MARKER_PREFIX
 from ccc.profile.data import COUNTERS
 
+_DECLARED = re.compile(rf"^\t\.reg \.\w+ \t{re.escape(OWN)}\w*<\d+>;", re.MULTILINE)
+"""How a function that was transformed declares its registers; in a user's assembly there may be
+such names, too."""
 INSTEAD = "cccc -ptx --ccc-mark-only makes marked PTX of annotated CUDA"
 
 
@@ -17,6 +22,6 @@ def why_not(ptx: str) -> str | None:
     """
     if f" {COUNTERS}[" in ptx:
         return "this PTX counts what it runs (--ccc-profile)"
-    if OWN in ptx:
+    if _DECLARED.search(ptx):
         return "this PTX was transformed already"
     return None if MARKER_PREFIX in ptx else "nothing is marked in this PTX"

@@ -43,3 +43,11 @@ def test_what_is_marked_is_taken(tmp_path: Path) -> None:
     done = DevicePass((str(file), ""))
     assert transform_file(done, Options(strategy=COLLECT)) != MARKED
     assert not done.diagnostics
+
+
+def test_registers_of_a_user_may_be_called_as_ours(tmp_path: Path) -> None:
+    file = tmp_path / "marked.ptx"
+    file.write_text(MARKED.replace("ret;", "{.reg .u32 %ccc_a; mov.u32 %ccc_a, 5;}\n\tret;"))
+    done = DevicePass((str(file), ""))
+    assert transform_file(done, Options(strategy=COLLECT)) != file.read_text()
+    assert not done.diagnostics
