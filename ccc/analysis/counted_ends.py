@@ -16,10 +16,9 @@ from dataclasses import dataclass
 
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register
-from ccc.ptx.operations import INVERSE, SWAPPED
+from ccc.ptx.operations import INVERSE, SWAPPED, UNSIGNED
 from ccc.ptx.types import TYPES, number_of_type
 
-_UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 _SIGNS = {"add": 1, "sub": -1}
 
 
@@ -36,7 +35,7 @@ class LoopCounters:
 
     def end(self, comparison: Instruction, value: bool) -> bool:
         """Whether a comparison that is made in each trip comes to have some value."""
-        relation = _UNSIGNED.get(comparison.modifiers[0], comparison.modifiers[0])
+        relation = UNSIGNED.get(comparison.modifiers[0], comparison.modifiers[0])
         is_plain = len(comparison.operands) == 3 and _is_of_integers(comparison)
         if not is_plain or relation not in INVERSE:
             return False

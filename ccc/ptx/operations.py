@@ -4,6 +4,8 @@ from __future__ import annotations
 
 EXTREMES = ("min", "max")
 """Operations that give one of what they compare."""
+UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
+"""Relations of ``setp`` for numbers without a sign, by which of all types they are."""
 INVERSE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "ne": "eq", "eq": "ne"}
 """The relation that holds where another does not, of numbers that can be compared."""
 SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "ne": "ne", "eq": "eq"}

@@ -9,6 +9,7 @@ from ccc.emulator.base.forms import Form
 from ccc.emulator.memory.spaces import GLOBAL, WINDOW_BITS, WINDOWS
 from ccc.emulator.native.operations import APPROXIMATIONS, OPERATIONS, TO_WHOLE
 from ccc.ir.operands import Immediate
+from ccc.ptx.operations import UNSIGNED
 
 DIRECTED = ("rz", "rm", "rp")
 
@@ -150,16 +151,15 @@ def _compare(form: Form) -> NativeForm | None:
     then = form.choose("and", "or", "xor") or ""
     if hasattr(form.instruction.operands[0], "second"):
         return None
-    unsigned = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
     words = [w for w in form.instruction.modifiers if w not in (*form.types, then, "ftz")]
     if len(words) != 1:
         return None
     if _is_float(form):
         ftz = ".ftz" if form.has("ftz") else ""
         return _named(f"setp.{words[0]}.{form.type}{ftz}", then=then)
-    is_signed = form.kind == "s" and words[0] not in unsigned
+    is_signed = form.kind == "s" and words[0] not in UNSIGNED
     kind = form.type if is_signed else _unsigned(form)
-    return _named(f"setp.{unsigned.get(words[0], words[0])}.{kind}", then=then)
+    return _named(f"setp.{UNSIGNED.get(words[0], words[0])}.{kind}", then=then)
 
 
 def _convert(form: Form) -> NativeForm | None:

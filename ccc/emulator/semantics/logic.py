@@ -8,6 +8,7 @@ import numpy as np
 
 from ccc.emulator.base.forms import DTYPES, Compute, Form, Operation, emulates, same
 from ccc.emulator.semantics.rounding import flush, widen
+from ccc.ptx.operations import UNSIGNED
 from ccc.ptx.types import TYPES
 
 _BOOLEAN: dict[str, Compute] = {
@@ -166,7 +167,6 @@ _ORDERED: dict[str, Compute] = {
     "gt": np.greater,
     "ge": np.greater_equal,
 }
-_UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 
 
 def comparison(form: Form, type_name: str) -> Compute:
@@ -174,12 +174,12 @@ def comparison(form: Form, type_name: str) -> Compute:
 
     It takes two arrays (n,), or scalars, of the dtype of the type, and returns bool of their shape.
     """
-    words = [*_ORDERED, *_UNSIGNED, *(f"{word}u" for word in _ORDERED), "num", "nan"]
+    words = [*_ORDERED, *UNSIGNED, *(f"{word}u" for word in _ORDERED), "num", "nan"]
     name = form.choose(*words)
     if name is None:
         form.refuse("has no comparison that is known here")
     if DTYPES[type_name].kind != "f" and type_name != "bf16":
-        return _ORDERED[_UNSIGNED.get(name, name)]
+        return _ORDERED[UNSIGNED.get(name, name)]
 
     def compute(a: Any, b: Any) -> Any:
         if type_name == "bf16":
@@ -199,7 +199,7 @@ def comparison(form: Form, type_name: str) -> Compute:
 def _compared(form: Form) -> tuple[str, Compute]:
     """The type and the comparison, for unsigned operators on the bits."""
     type_name = form.type
-    if form.choose(*_UNSIGNED):
+    if form.choose(*UNSIGNED):
         type_name = f"u{form.bits}"
     return type_name, comparison(form, type_name)
 
