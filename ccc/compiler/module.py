@@ -42,7 +42,9 @@ WITHOUT_SHARED_MEMORY = (
 nvlink 13.0 gives a kernel that calls them no shared memory for it."""
 
 
-DEVICE_LAUNCH = re.compile(r"\b(?:__cudaCDP2LaunchDevice|cudaLaunchDevice|cudaGraphLaunch)")
+DEVICE_LAUNCH = re.compile(
+    r"cuda(?:(?<=\b__cuda)CDP2LaunchDevice|(?<=\bcuda)(?:LaunchDevice|GraphLaunch))"
+)
 """What a launch in a kernel becomes."""
 
 _OWN_NAMES = ("ccc_", "_ccc")

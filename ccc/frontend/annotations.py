@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ccc.frontend.clause_names import WrongName
     from ccc.frontend.syntax import Node
 
+_SPACES = bytes(byte if byte in b"\r\n" else ord(" ") for byte in range(256))
+"""Of each byte what stands for it where nothing is to be read, so that lines stay."""
 _UNROLL = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+(unroll\b" + REST + rb")$", re.MULTILINE)
 _TABLE = re.compile(rb"\{[\s{},.+\dxXa-fA-FuUlL-]{500,}\}")  # numbers that nobody need understand
 _ANY_PRAGMA = re.compile(rb"^[ \t]*#[ \t]*pragma\b" + REST + rb"$", re.MULTILINE)
@@ -220,9 +222,9 @@ def _blanked(code: bytes, ranges: list[tuple[int, int]]) -> bytes:
     """The code with spaces, as many, for whatever is not the user's, for pragmas and for tables."""
     parts, at = [], 0
     for start, end in ranges:
-        own = _ANY_PRAGMA.sub(lambda m: re.sub(rb"[^\r\n]", b" ", m[0]), code[start:end])
+        own = _ANY_PRAGMA.sub(lambda m: m[0].translate(_SPACES), code[start:end])
         own = _OF_LAMBDA.sub(lambda m: b" " * len(m[0]), own)
-        own = _TABLE.sub(lambda m: b"{" + re.sub(rb"[^\r\n]", b" ", m[0][1:-1]) + b"}", own)
+        own = _TABLE.sub(lambda m: b"{" + m[0][1:-1].translate(_SPACES) + b"}", own)
         parts += [b" " * (start - at), own]
         at = end
     return b"".join([*parts, b" " * (len(code) - at)])

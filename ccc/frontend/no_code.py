@@ -29,7 +29,8 @@ with a choice."""
 _NO_CODE = re.compile(NO_CODE, re.DOTALL | re.VERBOSE)
 
 
-_REACHES = (b'R"', b"/*", b"\\\n", b"\\\r")
+_REACHES = (b'R"', b"/*")
+_CONTINUED = re.compile(rb"\\[\r\n]")
 """Without any of these in a text, as a preprocessor leaves it, none reaches another line."""
 
 
@@ -44,7 +45,7 @@ def outside(code: bytes, found: Iterable[re.Match[bytes]]) -> Iterator[re.Match[
 @functools.lru_cache(maxsize=1)
 def _reach_further(code: bytes) -> bool:
     """Whether any may reach another line; a text is asked about several times."""
-    return any(one in code for one in _REACHES)
+    return any(one in code for one in _REACHES) or _CONTINUED.search(code) is not None
 
 
 def _is_outside(code: bytes, match: re.Match[bytes]) -> bool:

@@ -24,6 +24,7 @@ _STATEMENTS = (
 _FLOATING = {b"float": "f", b"double": "d"}
 _NUMBERS = frozenset(b"bool char short int long float double signed unsigned size_t".split())
 """Words of types whose variables are no pointers."""
+_LONG_BLANK = re.compile(rb"[ \t\r\n]{1000,}")
 _TOKEN = re.compile(rb"[{}]|" + NO_CODE, re.DOTALL | re.VERBOSE)
 _DEVICE = re.compile(
     rb"\b__(?:device|global)__\b|__attribute__\s*\(\((?:device|global)\)\)|\bconst(?:expr|eval)\b"
@@ -50,8 +51,20 @@ def parse_cuda(code: bytes, ranges: list[tuple[int, int]]) -> Tree:
 
     parser = _parser()
     # Rows are not used, so that the offset serves as the column of row 0.
-    parser.included_ranges = [Range((0, start), (0, end), start, end) for start, end in ranges]
+    parser.included_ranges = [
+        Range((0, begin), (0, end), begin, end)
+        for start, stop in ranges
+        for begin, end in _without_blanks(code, start, stop)
+    ]
     return parser.parse(code)
+
+
+def _without_blanks(code: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The parts of a range between long blanks, through which a parser would go byte by byte."""
+    for blank in _LONG_BLANK.finditer(code, start, end):
+        yield start, blank.start() + 1  # a part that is empty would stand for all of the code
+        start = blank.end() - 1
+    yield start, end
 
 
 def statement_at(root: Node, at: int) -> Node | None:

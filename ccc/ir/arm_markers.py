@@ -79,7 +79,7 @@ def as_comments(ptx: str) -> str:
     ptx = _READ.sub(lambda m: f"{m[1]}{_comment(m[2])}", ptx)
     ptx = _DECLARED.sub("", ptx)
     ptx = _followed(ptx) if _PREFIX in ptx else ptx
-    if left := _SYMBOL.search(ptx):
+    if _PREFIX in ptx and (left := _SYMBOL.search(ptx)):
         raise _unknown_use(left[1], ptx[ptx.rfind("\n", 0, left.start()) + 1 :].split("\n")[0])
     return ptx
 
