@@ -180,19 +180,24 @@ def _keeps_marker(facts: Facts, loop: Loop, left: Collection[int]) -> bool:
 
 
 def _leads_elsewhere(facts: Facts, block: Block, other: str) -> bool:
-    """Whether no way from a block leads to the ``other`` one of the branch before.
-
-    It leads to a loop, or ends in a branch that does not ask for the same value as that before.
-    """
-    before = list(facts.graph.predecessors(block.label))
+    """Whether no way from a block leads to the ``other`` one of the branch before, so that both
+    branches could be made one: it leads to a loop, or asks for something else."""
     ways = set(facts.graph.successors(block.label))
-    return not any(way == other or _only_joins(facts, way, other) for way in ways) and (
-        any({loop.header} == ways and block.label not in loop.blocks for loop in facts.loops)
-        if len(ways) == 1
-        else all(
-            _asked(facts, block).isdisjoint(_asked(facts, facts.blocks[label])) for label in before
-        )
-    )
+    if any(way == other or _only_joins(facts, way, other) for way in ways):
+        return False
+    return _enters_loop(facts, block) if len(ways) == 1 else _asks_for_another(facts, block)
+
+
+def _enters_loop(facts: Facts, block: Block) -> bool:
+    """Whether a block leads to nothing but a loop that it stands before."""
+    ways = set(facts.graph.successors(block.label))
+    return any({loop.header} == ways and block.label not in loop.blocks for loop in facts.loops)
+
+
+def _asks_for_another(facts: Facts, block: Block) -> bool:
+    """Whether the branch at the end of a block asks for other values than the one before it."""
+    before = (facts.blocks[label] for label in facts.graph.predecessors(block.label))
+    return all(_asked(facts, block).isdisjoint(_asked(facts, one)) for one in before)
 
 
 def _branches(facts: Facts, block: Block) -> bool:

@@ -28,17 +28,21 @@ SCHEDULES = ("lockstep", 1, 2)
 
 
 def races(
-    body: str, threads: int = 32, schedules: tuple[Any, ...] = SCHEDULES, size: int = 64
+    body: str,
+    threads: int = 32,
+    schedules: tuple[Any, ...] = SCHEDULES,
+    size: int = 64,
+    module: str = "",
 ) -> list[Race]:
     """The races of a kernel in any schedule; it gets an array of zeros, and ``s`` is shared.
 
     The C library and NumPy must find the same ones.
     """
     found: dict[str, list[Race]] = {"numpy": [], "native": []}
-    module = ptx(f"{HERE_AND_NEXT}{body}", module=SHARED)
+    text = ptx(f"{HERE_AND_NEXT}{body}", module=f"{SHARED}{module}")
     for (mode, mine), schedule in product(found.items(), schedules):
         with patch.dict(os.environ, CCC_EMULATOR=mode):
-            run(module, np.zeros(size, np.uint32), threads=threads, schedule=schedule, races=mine)
+            run(text, np.zeros(size, np.uint32), threads=threads, schedule=schedule, races=mine)
     assert [str(race) for race in found["numpy"]] == [str(race) for race in found["native"]]
     return found["native"]
 
@@ -63,6 +67,25 @@ def test_a_store_and_a_load_of_another_lane_without_a_barrier() -> None:
     assert abs(first[0] - second[0]) in (1, 31)
     assert race.address is not None
     assert race.address // 4 in (first[0], second[0])
+
+
+HEAP = """
+.extern .func (.param .b64 given) malloc (.param .b64 size);
+.extern .func free (.param .b64 place);
+"""
+OWN_ALLOCATION = """
+{ .reg .b64 %p, %n; .param .b64 size, given, place;
+mov.u64 %n, 8; st.param.b64 [size], %n; call.uni (given), malloc, (size);
+ld.param.b64 %p, [given]; st.u32 [%p], %r0;
+st.param.b64 [place], %p; call.uni free, (place); }
+"""
+
+
+def test_what_malloc_gives_is_new_to_whom_it_is_given() -> None:
+    twice = f"{OWN_ALLOCATION} {OWN_ALLOCATION}"  # lanes get one another's the second time
+    assert not races(twice, module=HEAP)
+    written = "st.shared.u32 [s], %r0;"
+    assert races(f"{twice} {written}", module=HEAP)  # all else is judged as ever
 
 
 @pytest.mark.parametrize("barrier", ["bar.warp.sync -1;", "bar.sync 0;", "barrier.sync 0;"])

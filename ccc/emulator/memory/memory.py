@@ -217,8 +217,11 @@ class Memory:
         base = group.depth * self.frame_bytes
         self.local.grow(base + max(source, target) + 8)
         sizes = self.local.take(group.lanes, base + source, np.dtype(np.uint64))
-        addresses = np.array([self.arena.malloc(int(size)) for size in sizes], np.uint64)
+        addresses = np.array([self._malloc(int(size)) for size in sizes], np.uint64)
         self.local.put(group.lanes, base + target, addresses)
+
+    def _malloc(self, size: int) -> int:
+        return self.arena.malloc(size)
 
     def release(self, access: Access, group: Group, source: int) -> None:
         """``free`` for each lane; its argument has a place in the frame."""

@@ -17,6 +17,8 @@ What orders, besides a lane's own program:
   writes leaves behind what its lane knows, and one that reads takes up what was left there, as if
   a fence stood beside each. So what a lock protects is in order.
 
+- ``free`` and ``malloc``: who is given memory comes after all who had it before.
+
 What is no conflict: two reads; two strong accesses; two plain stores of the same bytes. A strong
 and a plain access are one. Several bytes are judged one by one.
 
@@ -38,6 +40,7 @@ from ccc.emulator.base.forms import Array, spread
 from ccc.emulator.lanes.barriers import Barriers
 from ccc.emulator.lanes.groups import Group
 from ccc.emulator.memory.memory import Access, Memory, Touch
+from ccc.emulator.memory.spaces import GLOBAL
 from ccc.emulator.run.simt import Wave
 from ccc.emulator.translate.program import Segment
 from ccc.ir.nodes import Instruction, decode
@@ -129,6 +132,10 @@ class Shadow:
         fresh = Shadow(more)
         for name, known in vars(self).items():
             setattr(self, name, np.concatenate([known, getattr(fresh, name)]))
+
+    def forget(self, start: int, end: int) -> None:
+        """Nobody has accessed the bytes from ``start`` to ``end``."""
+        self.writer[start:end] = self.reading_warp[start:end] = -1
 
 
 class Left:
@@ -290,6 +297,11 @@ class RaceDetector:
             self._against_reads(shadow, accesses)
             self._write(shadow, accesses)
 
+    def forget(self, start: int, end: int) -> None:
+        """The bytes from ``start`` to ``end`` of global memory are another allocation now."""
+        if "global" in self.shadows:
+            self.shadows["global"].forget(start, end)
+
     def _now(self, lanes: Array) -> Array:
         now: Array = self.clock[lanes, lanes & 31]
         return now
@@ -412,6 +424,12 @@ class WatchedMemory(Memory):
     def _remember(self, order: Array) -> Array:
         self.order = order
         return order
+
+    def _malloc(self, size: int) -> int:
+        address = super()._malloc(size)
+        if address:  # free and malloc order what the last owner did and what the next one does
+            self.detector.forget(address - GLOBAL, address - GLOBAL + size)
+        return address
 
     def _load(self, touch: Touch, values: tuple[Array, ...]) -> list[Array]:
         return self._watched(super()._load, touch, values, None)
