@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ccc.compiler.outcome import Outcomes
 from ccc.compiler.registers import Assembler
+from ccc.compiler.said import Remarks
+
+
+def _nobody(_: Remarks) -> None:
+    """Is told, and does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,9 +19,11 @@ class Earlier:
     """What became of kernels, and what ptxas said of them.
 
     ``tried`` is how many registers a thread of each kernel takes before and after what was chosen
-    in it first, as long as the compiler's code is the same.
+    in it first, as long as the compiler's code is the same. ``foresee`` is told what becomes of
+    annotations before ptxas is asked, which takes as long as compiling what is refused already.
     """
 
     outcomes: Outcomes = field(default_factory=Outcomes)
     assembler: Assembler = field(default_factory=Assembler)
     tried: dict[str, tuple[int, int]] = field(default_factory=dict)
+    foresee: Callable[[Remarks], None] = _nobody

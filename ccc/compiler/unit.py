@@ -55,6 +55,7 @@ def translate(
     *,
     output: str = "<ptx>",
     keeps_lines: bool = True,
+    begin: Callable[[str], None] | None = None,
 ) -> str:
     """CUDA -> transformed PTX; what there is to say is added to ``done``.
 
@@ -66,17 +67,18 @@ def translate(
         done: takes the remarks and the diagnostics.
         output: what to call the PTX in messages.
         keeps_lines: whether the table of lines, where the compiler makes one, stays in the PTX.
+        begin: lets the compiler begin with what it is likely to be asked for next.
 
     Raises:
         CccError: an annotation is wrong, or (with ``strict``) one could not be followed.
         CompilerError: raised by ``compiler``, unless an earlier result can be kept.
     """
-    unit = _Unit(annotated, compiler, options, done, output, keeps_lines)
+    unit = _Unit(annotated, compiler, options, done, output, keeps_lines, begin)
     values: frozenset[int] = frozenset()
     all_marked: str | None = None
     unmarked: str | None = None
     while True:
-        now = unit.tried(unit.mark(values), again=bool(unit.left), compiled=unmarked)
+        now = unit.tried(values, again=bool(unit.left), compiled=unmarked)
         all_marked = all_marked or now.before
         if more := now.carried - values:
             other = unit.with_values(values | more, now)
@@ -106,6 +108,7 @@ class _Unit:
     done: DevicePass
     output: str
     keeps_lines: bool
+    begin: Callable[[str], None] | None
     left: set[int] = field(default_factory=set)
     places: dict[int, Place] = field(default_factory=dict)
     known: Earlier | None = None
@@ -122,9 +125,9 @@ class _Unit:
             self.known_original = ptx if self.keeps_lines else lines.split(ptx)[0]
         return self.known_original
 
-    def tried(self, marked: source.Marked, again: bool, compiled: str | None = None) -> _Tried:
+    def tried(self, values: frozenset[int], again: bool, compiled: str | None = None) -> _Tried:
         """Compile and transform it as it is marked; ``compiled`` is what comes of it, if known."""
-        options, trial = self.options, replace(self.done)
+        options, trial, marked = self.options, replace(self.done), self.mark(values)
         if compiled is None and self.known:
             self.known.tried.clear()  # the registers of other code
         compiled = compiled or as_comments(self.compiler(marked.text, again))
@@ -142,7 +145,8 @@ class _Unit:
             from ccc.compiler.blame import Blame  # noqa: PLC0415 - as transform below
             from ccc.compiler.earlier import Earlier  # noqa: PLC0415
 
-            self.known = self.known or Earlier()
+            foresee = partial(self._foresee, marked, compiled, values)
+            self.known = replace(self.known or Earlier(), foresee=foresee)
             ptx = _transform(
                 ptx,
                 self.output,
@@ -156,13 +160,21 @@ class _Unit:
         trial.remarks = _without_advice(trial.remarks, {one.span for one in marked.warnings})
         return _Tried(marked, compiled, before, ptx, trial)
 
-    def with_values(self, values: Collection[int], before: _Tried) -> _Tried:
+    def _foresee(
+        self, marked: source.Marked, compiled: str, values: frozenset[int], remarks: Remarks
+    ) -> None:
+        """Begin to compile what is asked for next, if no more is refused once that is weighed."""
+        refused = _refused(marked.annotations, remarks)
+        is_last = not refused or self.options.profile or _carried(marked.annotations, remarks)
+        if self.begin and not is_last and _without_markers(compiled, refused) is None:
+            self.begin(self.annotated.mark(without=self.left | refused, values=values).text)
+
+    def with_values(self, values: frozenset[int], before: _Tried) -> _Tried:
         """The same with values for more variables; what was tried before, if that is nothing new or
         cannot be compiled."""
         try:
-            marked = self.mark(values)
-            same = marked.text == before.marked.text
-            return before if same else self.tried(marked, again=True)
+            same = self.mark(values).text == before.marked.text
+            return before if same else self.tried(values, again=True)
         except (CccError, CompilerError):
             return before
 
@@ -187,9 +199,7 @@ class _Tried:
     def without_refused(self) -> str | None:
         """What the compiler would make of it without the markers of those; None if it has to be
         asked."""
-        from ccc.compiler.unmarking import without_markers  # noqa: PLC0415 - loaded by transform
-
-        return without_markers(self.compiled, self.refused)
+        return _without_markers(self.compiled, self.refused)
 
     @property
     def missed(self) -> int:
@@ -199,15 +209,8 @@ class _Tried:
 
     @property
     def carried(self) -> frozenset[int]:
-        """The loops of paths that were left since the next iteration seems to need a value.
-
-        What stands in no loop of its function may be in any.
-        """
-        every = self.marked.annotations
-        told = [remark for mine in self.done.remarks.values() for remark in mine]
-        places = {one.position for one in told if (one.reason or "").startswith(CARRIED)}
-        loops = {a.loop for a in every if a.span in places}
-        return frozenset(a.id for a in every if a.id in loops or (None in loops and not a.loop))
+        """The loops of paths that were left since the next iteration seems to need a value."""
+        return _carried(self.marked.annotations, self.done.remarks)
 
 
 def _without_advice(remarks: Remarks, warned: Collection[Span | None]) -> Remarks:
@@ -375,6 +378,23 @@ def _refused(annotations: Sequence[Annotation], remarks: Remarks) -> set[int]:
         if loop.directive == "for" and left.issuperset(held):
             left.add(loop.id)
     return left
+
+
+def _carried(annotations: Sequence[Annotation], remarks: Remarks) -> frozenset[int]:
+    """The loops of paths that were left since the next iteration seems to need a value.
+
+    What stands in no loop of its function may be in any.
+    """
+    told = [remark for mine in remarks.values() for remark in mine]
+    places = {one.position for one in told if (one.reason or "").startswith(CARRIED)}
+    loops = {a.loop for a in annotations if a.span in places}
+    return frozenset(a.id for a in annotations if a.id in loops or (None in loops and not a.loop))
+
+
+def _without_markers(ptx: str, left: Collection[int]) -> str | None:
+    from ccc.compiler.unmarking import without_markers  # noqa: PLC0415 - loaded by transform
+
+    return without_markers(ptx, frozenset(left))
 
 
 def _merged(old: Remarks, new: Remarks) -> Remarks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.idle_markers import all_idle
@@ -12,7 +13,8 @@ from ccc.ir.markers import ARMS
 from ccc.parse import parse_function, parse_module
 
 
-def without_markers(ptx: str, left: Collection[int]) -> str | None:
+@lru_cache(maxsize=1)
+def without_markers(ptx: str, left: frozenset[int]) -> str | None:
     """PTX without the markers of some annotations.
 
     None if these may have changed the code, so that the compiler has to be asked.

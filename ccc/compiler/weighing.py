@@ -68,6 +68,7 @@ def _settled(
     """What comes of a module, and what it was made with: all that is known of its registers."""
     assembler, tried = known.assembler, dict(known.tried)
     result = transformed(tried=tried)
+    known.foresee(result.remarks)
     new = [name for name in result.remarks if name not in tried]
     more = _tried(ptx, result, assembler, new)
     if close := [name for name in _close(result.remarks) if name in new]:

@@ -62,7 +62,8 @@ class Cicc:
         return not {LINES, "-g"}.isdisjoint(self.arguments)
 
     def begin(self, text: str) -> None:
-        """Begin to make PTX of a text."""
+        """Begin to make PTX of a text, and of no other one."""
+        self.__exit__()
         self._begun = text, self._start(text)
 
     def make_ptx(self, text: str) -> ToolRun:
@@ -83,7 +84,8 @@ class Cicc:
 
     def __exit__(self, *_: object) -> None:
         if self._begun:
-            self._begun[1].__exit__()
+            begun, self._begun = self._begun[1], None
+            begun.__exit__()
 
 
 def main(tool: str, arguments: Sequence[str]) -> int:

@@ -130,8 +130,9 @@ def _compile(cicc: Cicc, options: Options, done: DevicePass) -> None:
     shown = output if is_kept else f"<PTX of {cicc.name}>"
     with looking_seldom():
         made = translate(
-            cicc.annotated, compiler, options, done, output=shown, keeps_lines=cicc.keeps_lines
-        )
+            cicc.annotated, compiler, options, done,
+            output=shown, keeps_lines=cicc.keeps_lines, begin=cicc.begin,
+        )  # fmt: skip
     write(output, made)
     keep_shapes()
 

@@ -55,6 +55,46 @@ def test_the_first_result_is_kept_where_the_second_cannot_be_compiled(
     assert bool(done.diagnostics) == (refused is not None)
 
 
+BEGUN = """__global__ void k(float *x, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float v = x[i];
+#pragma ccc if
+        if (v > 0.f) {
+            for (int j = 0; j < 300; j++) v = v * v + 3.f;
+            x[i] = v;{more}
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(BEGUN.replace("{more}", ""), id="nothing is refused"),
+        pytest.param(BEGUN.replace("{more}", " __syncthreads();"), id="a path is refused"),
+        pytest.param(SOURCE, id="variables want values"),
+    ],
+)
+def test_the_compiler_begins_with_what_it_is_asked_for_next(source: str, tmp_path: Path) -> None:
+    try:
+        toolchain.find()
+    except CccError as error:
+        pytest.skip(error.message)
+    asked: list[str] = []
+    begun: list[str] = []
+    nvcc = compiler(tmp_path, None)
+
+    def compile_(marked: str, again: bool) -> str:
+        asked.append(marked)
+        return nvcc(marked, again)
+
+    options = Options(strategy=COLLECT)
+    translate(Annotated(source, "k.cu"), compile_, options, DevicePass(), begin=begun.append)
+    assert begun == (asked[1:] if "__syncthreads" in source else [])
+
+
 def test_what_is_refused_at_once_is_an_error() -> None:
     def refuse(_marked: str, _again: bool) -> str:
         raise CompilerError("no")

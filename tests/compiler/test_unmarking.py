@@ -61,7 +61,7 @@ def nvcc(tmp_path: Path) -> Compiler:
 def same_without(text: str, left: set[int], nvcc: Compiler) -> bool | None:
     """Whether taking markers out is as good as compiling without them; None: it is not done."""
     annotated = Annotated(text, "k.cu")
-    ptx = without_markers(as_comments(nvcc(annotated.mark().text)), left)
+    ptx = without_markers(as_comments(nvcc(annotated.mark().text)), frozenset(left))
     if ptx is None:
         return None
     assert not re.search(rf"// ccc\.\w+ (?:{'|'.join(map(str, left))}) ", ptx)
