@@ -15,6 +15,7 @@ from random import Random
 from typing import Any
 
 import pytest
+import random_choices
 from breadth import one_in
 from collecting import transform
 from rich.console import Console
@@ -350,6 +351,23 @@ def test_no_kernel_is_transformed_wrongly(first: int, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("toolkit")
+@pytest.mark.parametrize("first", one_in(5, range(0, 60, 12)))
+def test_no_kernel_is_transformed_wrongly_whatever_is_chosen(
+    first: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "kept"
+    which = ["--seed", "5", "--first", str(first), "--count", "12", "--schedules", "1"]
+    assert random_choices.run("any", [*which, "--keep", str(kept)]) == 0, [
+        path.read_text() for path in kept.glob("*.cu")
+    ]
+    found = re.search(r"(\d+) paths, (\d+) collected", capsys.readouterr().out)
+    assert found is not None
+    paths, collected = map(int, found.groups())
+    assert collected > paths / 3
+
+
 class EmulatedDevice:
     """A device in a GPU's place."""
 
@@ -395,6 +413,13 @@ def test_what_allocates_on_the_stack_is_not_for_a_gpu(monkeypatch: pytest.Monkey
     assert "f_scratch(" not in plain.cuda("k")
     check([plain, calls], Comparison(gpu=True, launches=3))
     assert launched == [3, 0]
+
+
+@pytest.mark.gpu
+def test_no_kernel_is_transformed_wrongly_on_a_gpu_whatever_is_chosen(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    options = ["--seed", "5", "--count", "40", "--device", "gpu", "--keep", str(kept)]
+    assert random_choices.run("any", options) == 0, [path.read_text() for path in kept.glob("*.cu")]
 
 
 @pytest.mark.gpu

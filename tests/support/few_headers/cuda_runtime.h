@@ -20,6 +20,7 @@ extern "C" {
 DEVICE void __syncthreads(void);
 DEVICE int __syncthreads_count(int);
 DEVICE int __syncthreads_and(int);
+DEVICE void __threadfence_block(void);
 DEVICE void __threadfence(void);
 DEVICE int __popc(unsigned);
 DEVICE int __ffs(int);
