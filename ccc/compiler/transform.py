@@ -243,16 +243,18 @@ class _Rewriting:
         function = kernel.function
         is_new = any(record.applied for record in records)
         is_called = self.context.is_called(function)
+        told = tuple(
+            (one.marker, advised(one, kernel.annotations, is_called=is_called)) for one in records
+        )
+        if not is_new and self.known is None:  # what is counted is the code as it stays
+            kernel = self.context.prepare(piece, frozenset(), {})
         return FunctionOutcome(
             function.name,
             function.kind == "entry",
             print_function(function) if is_new else None,
             tuple(kernel.declarations) if is_new else (),
             printed,
-            tuple(
-                (one.marker, advised(one, kernel.annotations, is_called=is_called))
-                for one in records
-            ),
+            told,
             inlined,
             known_block_size(function, kernel.options.max_block),
             kernel,

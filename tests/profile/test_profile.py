@@ -16,6 +16,7 @@ from collecting import transform
 from rich.console import Console
 
 from ccc import cli, emulator, profile
+from ccc.compiler import transform as compiler
 from ccc.errors import CccError
 from ccc.options import COLLECT, Options
 from ccc.passes import policy
@@ -268,6 +269,40 @@ def test_write_and_read(counted: emulator.Module, tmp_path: Path) -> None:
     found.write(tmp_path / "p.json")
     assert [path.name for path in tmp_path.iterdir()] == ["p.json"]
     assert profile.read(tmp_path / "p.json").kernels == found.kernels
+
+
+LEFT = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 k_0)
+{
+	.reg .pred %p<2>;
+	.reg .b32 %r<4>;
+	.reg .b64 %d<2>;
+	// ccc.grid_stride 1 k.cu:1:1 schedule=dynamic=3A2
+	ld.param.u64 %d1, [k_0];
+	mov.u32 %r1, %ctaid.x;
+	setp.eq.u32 %p1, %r1, 1;
+	@%p1 bra END;
+	// ccc.then 2 k.cu:6:5 prob=0.95
+	red.global.add.u32 [%d1], 1;
+END:
+	ret;
+}
+"""
+
+
+def test_a_kernel_that_is_left_counts_as_it_is() -> None:
+    """And not with a loop over blocks that serves nothing."""
+    options = Options(profile="p", profile_transformed=True, dynamic_shared=0)
+    result = compiler.transform(LEFT, options)
+    assert "nothing inside is transformed" in str(result.remarks["k"][0].advice)
+    assert "ccc_counters_k" not in result.ptx  # from which blocks would take their numbers
+    module, data = emulator.Module(result.ptx), np.zeros(1, np.uint32)
+    module.get_function("k")((3,), (32,), (data,))
+    assert data.tolist() == [64]
+    (kernel,) = profile.of(module).kernels
+    assert kernel.paths[0].executions == 2
 
 
 def test_reset(counted: emulator.Module) -> None:

@@ -368,6 +368,21 @@ def test_no_kernel_is_transformed_wrongly_whatever_is_chosen(
     assert collected > paths / 3
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("toolkit")
+@pytest.mark.parametrize("transformed", [False, True], ids=["original", "transformed"])
+def test_what_counts_computes_the_same(
+    transformed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = partial(Options, profile="p.json", profile_transformed=transformed)
+    monkeypatch.setattr(build, "Options", options)
+    kept = tmp_path / "kept"
+    which = ["--seed", "77", "--first", "9", "--count", "10", "--jobs", "1", "--schedules", "1"]
+    assert main(["fuzz", *which, "--keep", str(kept)]) == 0, [
+        path.read_text() for path in kept.glob("*.cu")
+    ]
+
+
 class EmulatedDevice:
     """A device in a GPU's place."""
 
