@@ -16,11 +16,14 @@ from ccc.frontend.syntax import (
     cases_of,
     floating_type,
     head_end,
+    is_number,
     loop_around,
     may_be_constant,
     pointer_to,
     restricted_parameters,
+    type_of,
 )
+from ccc.ir import typed_markers
 from ccc.ir.markers import LOOPS, PROMISE, UNROLLS, Marker
 
 if TYPE_CHECKING:
@@ -105,12 +108,17 @@ class MarkerEdits:
         need no leave.
         """
         text = b""
+        constant = may_be_constant(placed.statement, self._blank)
         for operation, name in placed.pragma.reductions:
+            made = Marker("reduced", annotation.id, annotation.span, {"by": operation}).text()
             kind = floating_type(placed.statement, name.encode(), self._blank)
-            if kind:
-                made = Marker("reduced", annotation.id, annotation.span, {"by": operation})
-                words = f'asm volatile("{made.text()} register=%0" :: "{kind}"({name}));'
-                text += words.encode(errors="surrogateescape")
+            if kind and not constant:
+                words = f'asm volatile("{made} register=%0" :: "{kind}"({name}));'
+            elif kind or not is_number(type_of(placed.statement, name.encode()) or b"?"):
+                words = typed_markers.statement(made, name, constant=constant)
+            else:
+                continue
+            text += words.encode(errors="surrogateescape")
         return text
 
     def _apart(self, placed: Placed, annotation: Annotation) -> bytes:

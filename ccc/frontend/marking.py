@@ -25,7 +25,7 @@ from ccc.frontend.marker_edits import MarkerEdits, apply
 from ccc.frontend.misspelt import misspelt
 from ccc.frontend.stripping import BOM, pragmas, stripped
 from ccc.frontend.variables import Suspects
-from ccc.ir import arm_markers
+from ccc.ir import arm_markers, typed_markers
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,8 @@ class Annotated:
         writer = MarkerEdits(found)
         annotations, edits = writer.write(without)
         edits += writer.values(set(values).difference(without))
-        marked = arm_markers.declare(apply(found.code, edits).decode(errors="surrogateescape"))
+        text = apply(found.code, edits).decode(errors="surrogateescape")
+        marked = arm_markers.declare(text, typed_markers.functions(text))
         files = found.lines.user_files
         warnings = [*found.misspelt, *found.warnings]
         return Marked(marked, annotations, warnings, files, found.suspects)

@@ -44,12 +44,16 @@ def statement(comment: str, number: int | None = None) -> str:
     >>> statement("// ccc.then 3 k.cu:7:5"), statement("// ccc.case 3 k.cu:7:5", 2)
     ('(void)ccc_marker_then_203_20k_2Ecu_3A7_3A5;', '(void)ccc_marker_2case_203_20k_2Ecu_3A7_3A5;')
     """
-    name = re.sub(r"[^A-Za-z0-9]", lambda m: f"_{ord(m[0]):02X}", comment.removeprefix("// ccc."))
-    return f"(void){_PREFIX}{'' if number is None else number}{name};"
+    return f"(void){_PREFIX}{'' if number is None else number}{name_of(comment)};"
 
 
-def declare(text: str) -> str:
-    """Marked CUDA with the variables that it reads; lines count as before.
+def name_of(comment: str) -> str:
+    """A part of a name that tells a marker, given as a PTX comment."""
+    return re.sub(r"[^A-Za-z0-9]", lambda m: f"_{ord(m[0]):02X}", comment.removeprefix("// ccc."))
+
+
+def declare(text: str, more: str = "") -> str:
+    """Marked CUDA with the variables that it reads, and ``more``; lines count as before.
 
     Preprocessed text names its file first; what stands before that would, to the compiler, be in
     another one, and all of the source in a header.
@@ -58,9 +62,10 @@ def declare(text: str) -> str:
     'static __attribute__((shared)) volatile char ccc_marker_t'
     """
     names = dict.fromkeys(match[0] for match in _VARIABLE.finditer(text))
-    if not names:
+    if not names and not more:
         return text
     lines = "".join(f"static __attribute__((shared)) volatile char {name}; " for name in names)
+    lines += more
     if file := _LINE_MARKER.match(text):
         return f"{file[0]}{lines}\n{text}"
     if _DIRECTIVE.match(text):  # must begin its line
@@ -76,7 +81,7 @@ def as_comments(ptx: str) -> str:
     """
     if _PREFIX not in ptx:
         return ptx
-    ptx = _READ.sub(lambda m: f"{m[1]}{_comment(m[2])}", ptx)
+    ptx = _READ.sub(lambda m: f"{m[1]}{comment_of(m[2])}", ptx)
     ptx = _DECLARED.sub("", ptx)
     ptx = _followed(ptx) if _PREFIX in ptx else ptx
     if _PREFIX in ptx and (left := _SYMBOL.search(ptx)):
@@ -84,13 +89,14 @@ def as_comments(ptx: str) -> str:
     return ptx
 
 
-def _comment(name: str) -> str:
+def comment_of(name: str) -> str:
+    """The marker that a part of a name tells, as a PTX comment."""
     return "// ccc." + re.sub("_([0-9A-F]{2})", lambda m: chr(int(m[1], 16)), name)
 
 
 def _unknown_use(marker: str, line: str) -> CccError:
     return CccError(
-        f'the compiler makes "{line.strip()}" of the marker "{_comment(marker)}", which is not '
+        f'the compiler makes "{line.strip()}" of the marker "{comment_of(marker)}", which is not '
         "understood; remove that annotation, or give --ccc-off"
     )
 
@@ -115,7 +121,7 @@ def _followed(ptx: str) -> str:
             held[target] = marker
             made = _ZEROED.sub(r"mov.\2 \3, 0;", line) if marker else line
         elif (read := _FAR_READ.match(line)) and (marker := held.get(read[2], "")):
-            made = f"{read[1]}{_comment(marker)}"
+            made = f"{read[1]}{comment_of(marker)}"
         elif used := next(filter(None, map(held.get, _REGISTER.findall(line))), None):
             raise _unknown_use(used, line)
         lines.append(made)

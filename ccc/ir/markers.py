@@ -37,16 +37,19 @@ DIRECTIVES = {"then": "if", "else": "if", "case": "switch", "variable": "for var
 PROMISE = "ccc_callable_"
 """How variables are called whose values are the functions that were declared ``ccc callable``."""
 
-_RUNNING = "if (!__builtin_is_constant_evaluated()) "
+RUNNING = "if (!__builtin_is_constant_evaluated()) "
+"""What a marker stands behind in what may be a constant: compilers allow no assembly there, and no
+read when they evaluate it."""
 _NUMBER = r"(\d{1,18})"
 _MARKER = re.compile(
     rf"//\s*ccc\.(\w+)\s+{_NUMBER}\s+(\S*):{_NUMBER}:{_NUMBER}((?:\s+\w+=\S+)*)\s*$"
 )
 _ASSEMBLY = re.compile(
-    rf"(?: {re.escape(_RUNNING.strip())})?"
+    rf"(?: {re.escape(RUNNING.strip())})?"
     r'(?: ?asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);'
     r'(?: _Pragma\("(?:\\.|[^"\\])*"\))*'
-    r"| \(void\)ccc_marker_\w+;)"
+    r"| ?\(void\)ccc_marker_\w+;"
+    r"| ?ccc_typed_\w+::is\([\w.]+\);)"
     r"|static __attribute__\(\(shared\)\) volatile char ccc_marker_\w+; "
 )
 _POINTER = re.compile(r'^ ?asm volatile\("// ccc\.apart .*:: "l"\((.*)\)\);')
@@ -78,13 +81,13 @@ class Marker:
     def statement(self, number: int | None = None, *, constant: bool = False) -> str:
         """The CUDA statement that puts this marker into the PTX.
 
-        Arms of one kind, such as those of a switch, have a ``number`` each. In what may be a
-        ``constant`` compilers allow no assembly, and no read when they evaluate it.
+        Arms of one kind, such as those of a switch, have a ``number`` each. What is ``constant``
+        may be evaluated by the compiler.
         """
         from ccc.ir import arm_markers  # noqa: PLC0415 - who only reads markers does without it
 
         if constant:
-            return _RUNNING + arm_markers.statement(self.text(), number)
+            return RUNNING + arm_markers.statement(self.text(), number)
         if self.kind in ARMS:
             return arm_markers.statement(self.text(), number)
         return f'asm volatile("{self.text()}");'
