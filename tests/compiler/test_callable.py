@@ -113,7 +113,7 @@ def test_a_list_of_paths_counts_on_the_promise(
 
 def test_without_a_promise_it_may_do_anything() -> None:
     (reason,) = reasons(made(HEAD + OTHER))
-    assert "say so before its declaration: #pragma ccc callable" in reason
+    assert "promise that before its declaration: #pragma ccc callable" in reason
 
 
 def test_the_variable_is_taken_out_where_nothing_is_annotated() -> None:

@@ -102,7 +102,11 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
     if facts.callees.waits(instruction):
         name = callee(instruction)
         elsewhere = bool(name) and facts.callees.load(name) is None
-        hint = "; if it is, say so before its declaration: #pragma ccc callable"
+        hint = (
+            "; if it is, does not ask which thread, lane or block it is in, and uses no memory but "
+            "what its parameters point to, promise that before its declaration: #pragma ccc "
+            "callable"
+        )
         raise Refused(
             f"the annotated loop calls {called(instruction)}, which is not known "
             f"to be free of barriers and warp-collectives{at(instruction)}"
