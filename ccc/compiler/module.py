@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from ccc.decisions import MatchedDecisions
     from ccc.profile.known import Knowledge
 
-DEBUG = "the code is compiled for the debugger (-G), whose tables describe it as it is"
+DEBUG = (
+    "the code is compiled for the debugger (-G), whose tables describe it as it is, so no "
+    "annotation is followed"
+)
 
 IN_REGISTERS = "this function takes parameters in registers (.reg)"
 
