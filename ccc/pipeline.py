@@ -199,6 +199,9 @@ class Kernel:
     the label of its header: copies of it, which nvcc makes, have one marker."""
     ranks: dict[tuple[int, str, str], int] = field(default_factory=dict)
     """Which paths of a loop get stacks first, from 0 on, by the keys of paths."""
+    wanted_room: dict[str, int] = field(default_factory=dict)
+    """The bytes a warp that all paths of a loop would take, of which some are left for want of
+    room, by the label of its header."""
     declined: dict[Marker, str] = field(default_factory=dict)
     """Why the strategy that was asked for does not apply to a path, by its marker."""
     withdrawn: Withdrawn = field(default_factory=dict)

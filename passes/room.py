@@ -68,15 +68,19 @@ def first_without_room(choice: Choice, kernel: Kernel, room: int) -> tuple[PathR
     )
     decision = replace(choice.decision, paths=tuple(ranked))
     layout = on_paper(replace(choice, decision=decision))
+    header = decision.paths[0].path.loop.loop.header
+    every = kernel.wanted_room.setdefault(header, layout.share)  # before any is left
     for plan in layout.plans:
         if plan.stack.entries and plan.end > room:
-            return plan.record, _too_large(kernel, plan)
+            return plan.record, _too_large(kernel, plan, every)
     told = f"a warp would take {layout.share} bytes of shared memory, and gets {room}"
     fits = _what_fits(kernel, layout.share)
     return layout.plans[0].record, told + fits  # sums alone are too large
 
 
-def _too_large(kernel: Kernel, plan: Plan) -> str:
+def _too_large(kernel: Kernel, plan: Plan, every: int) -> str:
+    """What is said of a path without room, where ``every`` one of its loop would take so many bytes
+    a warp."""
     block = known_block_size(kernel.function, kernel.options.max_block)
     used = _used(kernel) + plan.stack.offset * warps_of(kernel)
     needed = plan.end
@@ -86,7 +90,7 @@ def _too_large(kernel: Kernel, plan: Plan) -> str:
         f"its context of {entry} bytes a task does not fit into shared memory for "
         f"blocks of {block} threads beside the {used} bytes in use (a block would have {total} and "
         f"gets {_used(kernel) + shared_room(kernel)})"
-        f"{_what_fits(kernel, needed, _smaller_context(kernel, plan))}"
+        f"{_what_fits(kernel, needed, _smaller_context(kernel, plan), every)}"
     )
 
 
@@ -108,16 +112,20 @@ def _is_size_known(kernel: Kernel) -> bool:
     return bool(kernel.options.max_block) or any(one in kernel.function.limits for one in SIZES)
 
 
-def _what_fits(kernel: Kernel, share: int, smaller_context: str = "") -> str:
-    """What would make room for so many bytes a warp: smaller blocks, a smaller context, or launches
-    that ask for more shared memory; nothing where none would."""
-    fits = max(shared_room(kernel), 0) // share * WARP_SIZE
+def _what_fits(kernel: Kernel, share: int, smaller_context: str = "", every: int = 0) -> str:
+    """What would make room for so many bytes a warp, or for those of ``every`` path if that can be:
+    smaller blocks, a smaller context, or launches that ask for more shared memory; nothing where
+    none would."""
+    room, of_all = max(shared_room(kernel), 0), ""
+    if share < every <= room:
+        share, of_all = every, " for all paths of the loop"
+    fits = room // share * WARP_SIZE
     may_grow = kernel.takes_dynamic and kernel.shared_limit == DEFAULT_SHARED_BYTES
     limit = _used(kernel) + share * warps_of(kernel) + kernel.dynamic_alignment
-    ways = [f"blocks of {fits} threads have room" if fits else "", smaller_context]
+    ways = [f"blocks of {fits} threads have room{of_all}" if fits else "", smaller_context]
     if fits and not _is_size_known(kernel):
         say = "say how large its blocks are, by __launch_bounds__ or --ccc-max-block"
-        ways = [f"{say}: {fits} fit"]
+        ways = [f"{say}: {fits} fit{of_all}"]
     if may_grow and resident(kernel, share):
         more = f"--ccc-shared-limit={limit}, and the host adds what the report says to launches"
         ways.append(f"or {more}" if any(ways) else f"say {more}")

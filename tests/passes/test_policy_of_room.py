@@ -98,7 +98,22 @@ def test_what_would_fit_is_told() -> None:
     kernel.shared_limit = 256 // 32 * 4 * 32
     assert reason().endswith("; a context of 4 bytes has room")
     kernel.shared_limit *= 2
-    assert re.search(r"; blocks of \d+ threads have room; a context of", reason())
+    assert re.search(r"; blocks of \d+ threads have room[^;]*; a context of", reason())
+
+
+def test_blocks_that_fit_have_room_for_all_paths() -> None:
+    """Also once one of them was left."""
+    kernel = golden("if_else")
+    kernel.shared_limit = 2 * 1024
+    ((first, reason),) = settle(decided(kernel), kernel, 0).reasons
+    (fits,) = re.findall(r": (\d+) fit for all paths of the loop", reason)
+    first.leave_alone(reason)
+    ((_, other),) = settle(decided(kernel), kernel, 0).reasons
+    assert f": {fits} fit for all paths of the loop" in other
+    kernel = golden("if_else")
+    kernel.shared_limit = 2 * 1024
+    kernel.function.limits["maxntid"] = (int(fits), 1, 1)
+    assert settle(decided(kernel), kernel, 0).strategy is not LEAVE
 
 
 def test_what_a_strategy_would_have_room_for_is_told() -> None:
