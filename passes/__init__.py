@@ -16,6 +16,7 @@ from ccc.passes.load_motion import LoadMotion
 from ccc.passes.melding import Melding
 from ccc.passes.narrow_counters import NarrowCounters
 from ccc.passes.recursion import Recursion
+from ccc.passes.separate_choices import SeparateChoices
 from ccc.pipeline import Pass
 
 PIPELINE: tuple[type[Pass], ...] = (
@@ -26,6 +27,7 @@ PIPELINE: tuple[type[Pass], ...] = (
     LoadMotion,
     BoundMotion,
     NarrowCounters,
+    SeparateChoices,
     IterationNumbers,
     Flattening,
     ContextCompression,
