@@ -138,7 +138,7 @@ class Blame:
         text = self._with_bound(remark, self._with_promise(remark, text))
         names = self._names(remark, text, self._places(int(first[1])) if first else ())
         text = self._with_misused(remark, text, names)
-        unnamed = self._unnamed(remark, text) if len(names) > 1 else []
+        unnamed = self._unnamed(remark, text, names) if len(names) > 1 else []
         if unnamed:
             names = [name for _, name in unnamed]
             text = _with_clauses(text, unnamed)
@@ -182,12 +182,15 @@ class Blame:
         hint = ELEMENTS.format(by)
         return _MISUSED.sub(hint, text.replace(REDUCTION_HINT, hint).replace(IN_PATH, hint))
 
-    def _unnamed(self, remark: Remark, text: str) -> list[tuple[str, str]]:
-        """What is updated as a reduction is, and not named as one, if that may be the reason."""
+    def _unnamed(self, remark: Remark, text: str, names: Sequence[str]) -> list[tuple[str, str]]:
+        """What is updated as a reduction is, and not named as one, if that may be the reason: that
+        of which the order of updates matters, or else some variables if all of them are."""
         suspects = self._marked.suspects
         if suspects is None or _about(text) != "carried" or _MISUSED_AT in text:
             return []
-        return suspects.unnamed(remark.position)
+        every = [(suspects.operation(remark.position, name), name) for name in names]
+        known = [(by, name) for by, name in every if by in REDUCTIONS]
+        return suspects.unnamed(remark.position) or (known if len(known) == len(names) else [])
 
     def _with_promise(self, remark: Remark, text: str) -> str:
         """A hint at a promise says of which pointers, if the lines of all accesses tell."""

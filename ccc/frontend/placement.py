@@ -14,7 +14,6 @@ from ccc.frontend.syntax import (
     LOOPS,
     bodies_of,
     body_of,
-    by_reference,
     cases_of,
     closing_brace,
     function_name,
@@ -386,9 +385,9 @@ class Placement:
             found.setdefault(function_name(function), []).append(function)
         return found
 
-    def takes_reference(self, name: bytes, number: int) -> bool:
-        """Whether a function of the text takes the argument of some place by reference."""
-        return any(by_reference(one, number) for one in self._definitions.get(name, ()))
+    def functions(self, name: bytes) -> list[Node]:
+        """The functions of the text that have a plain name."""
+        return self._definitions.get(name, [])
 
     def run_by(self, placed: Placed) -> list[Node]:
         """The statement of a pragma, and the other functions whose names stand in what it runs."""

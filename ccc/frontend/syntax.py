@@ -24,6 +24,8 @@ _STATEMENTS = (
 _FLOATING = {b"float": "f", b"double": "d"}
 _NUMBERS = frozenset(b"bool char short int long float double signed unsigned size_t".split())
 """Words of types whose variables are no pointers."""
+_INNER = re.compile(rb"\{[^{}]*\}")
+"""A block that holds no other."""
 _LONG_BLANK = re.compile(rb"[ \t\r\n]{1000,}")
 _TOKEN = re.compile(rb"[{}]|" + NO_CODE, re.DOTALL | re.VERBOSE)
 _DEVICE = re.compile(
@@ -108,11 +110,24 @@ def floating_type(statement: Node, name: bytes, code: bytes) -> str | None:
     kind = type_of(statement, variable)
     if kind is None or not member:
         return _FLOATING.get(kind or b"")
-    plain = re.compile(rb"\bstruct\s+" + re.escape(kind.split()[-1]) + rb"\s*\{([^{}]*)\}")
-    declared = rb"(?:^|;)\s*(float|double)\s[^;()*&\[\]=]*\b" + re.escape(member) + rb"\b\s*[,;=]"
-    bodies = plain.findall(code)
-    found = re.search(declared, bodies[0]) if len(bodies) == 1 else None
+    body = _members_of(kind, code)
+    while (plain := _INNER.sub(b";", body)) != body:
+        body = plain
+    declared = (
+        rb"(?:^|[;:])\s*(float|double)\s[^;()*&\[\]=]*\b" + re.escape(member) + rb"\b\s*[,;=]"
+    )
+    found = re.search(declared, body)
     return _FLOATING[found[1]] if found else None
+
+
+def _members_of(kind: bytes, code: bytes) -> bytes:
+    """What a structure declares, which may be declared with its variable; empty if that is not
+    known, or there are several of a name."""
+    if kind.endswith(b"}"):
+        return kind[kind.index(b"{") + 1 : -1]
+    head = re.compile(rb"\b(?:struct|class)\s+" + re.escape(kind.split()[-1]) + rb"\b[^;{}()]*\{")
+    found = [match.end() for match in head.finditer(code)]
+    return code[found[0] : closing_brace(code, found[0] - 1) - 1] if len(found) == 1 else b""
 
 
 def type_of(statement: Node, name: bytes) -> bytes | None:
@@ -376,6 +391,12 @@ def by_reference(function: Node, number: int) -> bool:
     declarator = parameter.child_by_field_name("declarator") if parameter else None
     is_constant = parameter is not None and b"const" in (parameter.text or b"").split()
     return declarator is not None and declarator.type == "reference_declarator" and not is_constant
+
+
+def parameter_name(function: Node, number: int) -> bytes | None:
+    """What a function calls what it is given at some place, by reference or by its address."""
+    parameter = next(iter(_parameters(function)[number : number + 1]), None)
+    return next((name for name, _ in declared_in(parameter)), None) if parameter else None
 
 
 def restricted_parameters(statement: Node, code: bytes) -> list[int]:

@@ -20,7 +20,10 @@ _OPERATORS = {"++": "+", "--": "+", "-=": "+"} | {
 _COMMUTING = ("+", "*", "&", "|", "^")
 _REDUCING = ("+", "&", "|", "^", "min", "max")
 """What a reduction may be by, as users write it."""
-_LEAST_OR_MOST = re.compile(rb"(?:std::|::)?f?(min|max)f?")
+_LEAST_OR_MOST = re.compile(
+    rb"(?:(?:::)?(?:cuda::)?std)?(?:::)?(?:f|u|ll|ull)?(min|max)f?(?:<[^<>]*>)?"
+)
+"""The functions of the C++ and CUDA libraries that give the less or the greater of two."""
 _SOUGHT = {b"<": ("min", "max"), b">": ("max", "min")}
 """What is sought where a new value stands on the left of a comparison, or on its right."""
 
@@ -31,6 +34,14 @@ def changes(path: Node) -> Iterator[tuple[Node, Node]]:
         base = base_of(node.child_by_field_name(CHANGES[node.type]))
         if base is not None:
             yield node, base
+
+
+def changes_of(tree: Node, name: bytes) -> Iterator[Node]:
+    """The assignments of a tree to a variable, or to what that leads to."""
+    for node in every(tree, lambda node: node.type in CHANGES):
+        place = _place(node.child_by_field_name(CHANGES[node.type]))
+        if place is not None and _text(place) in (name, b"*" + name):
+            yield node
 
 
 def changed(path: Node) -> Iterator[Node]:
@@ -60,14 +71,23 @@ def operation(change: Node) -> str | None:
 def operator(change: Node) -> str | None:
     """How an assignment makes the new value of a whole variable of the old one: ``+`` of sums and
     differences, ``min``, ``*``; None where it makes it of other things, or of more."""
-    changed = whole(change.child_by_field_name(CHANGES[change.type]))
+    changed = _place(change.child_by_field_name(CHANGES[change.type]))
     if changed is None:
         return None
     signs = [child.type for child in change.children]
     value = change.child_by_field_name("right")
     if "=" in signs and value is not None:
-        return _operator_in(changed.text or b"", value)
+        return _operator_in(_text(changed), bare(value) or value)
     return next((_OPERATORS[sign] for sign in signs if sign in _OPERATORS), None)
+
+
+def takes_no_number(change: Node) -> bool:
+    """Whether a choice takes a new value unless the old one is better, ``old < x ? old : x``: also
+    one that is no number, and after that any, so that of such it is no reduction."""
+    value = bare(change.child_by_field_name("right"))
+    kept = value.child_by_field_name("consequence") if value else None
+    changed = _place(change.child_by_field_name(CHANGES[change.type]))
+    return kept is not None and changed is not None and _text(bare(kept) or kept) == _text(changed)
 
 
 def is_made_of(change: Node, names: Collection[bytes | None]) -> bool:
@@ -77,19 +97,39 @@ def is_made_of(change: Node, names: Collection[bytes | None]) -> bool:
 
 
 def _operator_in(name: bytes, value: Node) -> str | None:
-    """That of ``min(name, x)`` or ``name + x``."""
+    """That of ``min(name, x)``, of ``name + x``, or of ``x < name ? x : name``."""
+    if value.type == "conditional_expression":
+        return _chosen_by(name, value)
     if value.type == "call_expression":
         function, listed = (value.child_by_field_name(part) for part in ("function", "arguments"))
-        called = _LEAST_OR_MOST.fullmatch((function.text or b"") if function else b"")
-        given = [one.text for one in listed.named_children] if listed else []
+        called = _LEAST_OR_MOST.fullmatch(_text(function) if function else b"")
+        given = [_text(one) for one in listed.named_children] if listed else []
         return called[1].decode() if called and given.count(name) == 1 else None
-    parts = [value.child_by_field_name(part) for part in ("left", "operator", "right")]
-    left, sign, right = (
-        (part.text or b"").decode(errors="replace") if part else "" for part in parts
+    left, sign, right = _sides(value)
+    sides = (left, right) if sign.decode() in _COMMUTING else (left,)
+    is_update = value.type == "binary_expression" and name in sides
+    return _OPERATORS.get(f"{sign.decode()}=") if is_update else None
+
+
+def _chosen_by(name: bytes, choice: Node) -> str | None:
+    """What is sought by a choice between a variable and what it is compared with."""
+    condition, *given = (
+        choice.child_by_field_name(part) for part in ("condition", "consequence", "alternative")
     )
-    sides = (left, right) if sign in _COMMUTING else (left,)
-    is_update = value.type == "binary_expression" and name.decode(errors="replace") in sides
-    return _OPERATORS.get(f"{sign}=") if is_update else None
+    one, sign, other = _sides(bare(condition))
+    taken, left = (_text(node) if node else b"" for node in map(bare, given))
+    if sign[:1] not in _SOUGHT or {taken, left} != {one, other} or name not in (taken, left):
+        return None
+    return _SOUGHT[sign[:1]][(one == name) != (taken == name)]
+
+
+def _sides(node: Node | None) -> tuple[bytes, bytes, bytes]:
+    """What stands on the left of an operator, that, and what stands on its right; nothing where
+    there is none."""
+    names = ("left", "operator", "right")
+    parts = [node.child_by_field_name(name) if node else None for name in names]
+    left, sign, right = (_text(part) if part else b"" for part in parts)
+    return left, sign, right
 
 
 def extremes(path: Node) -> Iterator[tuple[str, str]]:
@@ -104,15 +144,14 @@ def _extremes(path: Node) -> Iterator[tuple[str, str, Node]]:
         if condition is None or taken is None:
             continue
         given = {
-            base.text: value.text
+            name_of(base): _text(value)
             for change, base in changes(taken)
             if (value := change.child_by_field_name("right")) is not None
         }
         if any(node.type == "!" for node in every_node(condition)):
             continue
         for test in every(condition, lambda node: node.type == "binary_expression"):
-            sides = [test.child_by_field_name(field) for field in ("left", "operator", "right")]
-            one, sign, other = ((side.text or b"") if side else b"" for side in sides)
+            one, sign, other = _sides(test)
             if sign[:1] in _SOUGHT and given.get(other) == one:
                 yield _SOUGHT[sign[:1]][0], other.decode(errors="replace"), branch
             elif sign[:1] in _SOUGHT and given.get(one) == other:
@@ -126,53 +165,69 @@ def updated_by(loop: Node, name: str, by: str) -> set[str]:
     updates = [
         change
         for change, base in changes(loop)
-        if base.text == text and operation(change) == by and not _asks_again(change, text)
+        if name_of(base) == text and operation(change) == by and not _asks_again(change, text)
     ]
     branches = [branch for op, one, branch in _extremes(loop) if (op, one) == (by, name)]
     tests = (branch.child_by_field_name("condition") for branch in branches)
     taken = (branch.child_by_field_name("consequence") for branch in branches)
     set_there = [(change, base) for one in taken if one for change, base in changes(one)]
-    updates += [change for change, base in set_there if base.text == text]
+    updates += [change for change, base in set_there if name_of(base) == text]
     known = [*updates, *filter(None, tests)]
-    uses = [use.start_byte for use in identifiers_in(loop) if use.text == text]
+    uses = [use.start_byte for use in _uses(loop, text)]
     if not all(any(one.start_byte <= use < one.end_byte for one in known) for use in uses):
         return set()
-    return {name, *((base.text or b"").decode(errors="replace") for _, base in set_there)}
+    return {name, *(name_of(base).decode(errors="replace") for _, base in set_there)}
 
 
 def _asks_again(change: Node, name: bytes) -> bool:
     """Whether an assignment makes what it updates a variable by of that variable, too."""
     value = change.child_by_field_name("right")
-    uses = [use for use in identifiers_in(value) if use.text == name] if value else []
+    uses = list(_uses(value, name)) if value else []
     return len(uses) > ("=" in [child.type for child in change.children])
 
 
-def handed_over(path: Node, takes: Callable[[bytes, int], bool]) -> Iterator[Node]:
-    """The variables whose addresses a statement hands to functions, or that these take by
-    reference, and those whose methods it calls.
-
-    Args:
-        path: the statement.
-        takes: whether a function of some name takes what it is given at some place by reference.
-    """
-    for call in every(path, lambda node: node.type == "call_expression"):
-        function, listed = (call.child_by_field_name(part) for part in ("function", "arguments"))
-        if function is None or listed is None:
-            continue
-        if function.type == _MEMBER and (base := base_of(function)) is not None:
-            yield base
-        for number, one in enumerate(listed.named_children):
-            is_address = one.type == "pointer_expression" and one.children[0].type == "&"
-            given = base_of(one.child_by_field_name("argument") if is_address else one)
-            if given is not None and (is_address or takes(function.text or b"", number)):
-                yield given
+def _uses(tree: Node, name: bytes) -> Iterator[Node]:
+    """Where a variable, or a member of one, stands in a tree, or the whole variable does."""
+    base = name.partition(b".")[0]
+    named = (use for use in identifiers_in(tree) if use.text == base)
+    return (use for use in named if name_of(use) in (base, name))
 
 
 def whole(node: Node | None) -> Node | None:
     """The variable of ``s`` or ``(s)``."""
+    node = bare(node)
+    return node if node is not None and node.type == "identifier" else None
+
+
+def name_of(base: Node) -> bytes:
+    """What is spoken of where a variable stands: that, or a member of it, but for its methods."""
+    node, around = base, base.parent
+    while around is not None and around.type == _MEMBER and not is_arrow(around):
+        call = around.parent
+        if call is not None and call.child_by_field_name("function") == around:
+            break
+        node, around = around, around.parent
+    return _text(node)
+
+
+def _place(node: Node | None) -> Node | None:
+    """What is changed: ``s``, ``s.x`` or ``*s``, of which base and name are plain."""
+    inner = bare(node)
+    is_led_to = inner is not None and inner.type == "pointer_expression"
+    base = base_of(inner.child_by_field_name("argument") if inner and is_led_to else inner)
+    return inner if base is not None else None
+
+
+def bare(node: Node | None) -> Node | None:
+    """What stands in parentheses."""
     while node is not None and node.type == "parenthesized_expression":
         node = node.named_child(0)
-    return node if node is not None and node.type == "identifier" else None
+    return node
+
+
+def _text(node: Node) -> bytes:
+    """What is written there, without blanks."""
+    return b"".join((node.text or b"").split())
 
 
 def base_of(node: Node | None) -> Node | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ccc.errors import Span
 from ccc.frontend import pointers, unset, updates
+from ccc.frontend.handed import handed_over
 from ccc.frontend.syntax import (
     declarations,
     declared_in,
@@ -78,7 +79,8 @@ class Suspects:
         number, here = next(((n, nodes) for n, nodes in enumerate(every) if nodes), (0, []))
         if number:  # it is done by a function, to what that gets
             here = [node for node in here if not updates.is_changed(node)] or here
-        return _texts(here if here or about in ("accessed", "shared") else found)
+        here = here if here or about in ("accessed", "shared") else found
+        return _members(here) if about in ("carried", "handed") else _texts(here)
 
     def misused(self, at: Span) -> list[str]:
         """The variables of an annotated loop's reductions with which the loop around a statement
@@ -95,12 +97,12 @@ class Suspects:
         reductions serve."""
         path, around = placed.statement, self._placement.around(placed)
         own = _own(path, around)
-        handed = updates.handed_over(path, self._placement.takes_reference)
+        handed = (one.base for one in handed_over(path, self._placement.functions))
         arrays = (base for base, _ in self._elements(placed))
         changed = (*updates.changed(path), *handed, *arrays)
         every = [node for node in changed if node.text not in own]
         served = self._served(self._placement.loops_around(placed))
-        left = [node for node in every if (node.text or b"").decode(errors="replace") not in served]
+        left = [node for node in every if served.isdisjoint(_members([node]))]
         return left or every
 
     def _served(self, loops: Sequence[Placed]) -> set[str]:
@@ -113,10 +115,10 @@ class Suspects:
         for loop in loops:
             named = [(written[ptx], name) for ptx, name in loop.pragma.reductions]
             more = {
-                (by, (base.text or b"").decode(errors="replace"))
+                (by, updates.name_of(base).decode(errors="replace"))
                 for change, base in updates.changes(loop.statement)
                 if (by := updates.operation(change)) in dict(named)
-                and not self._is_float(loop.statement, base.text or b"")
+                and not self._is_float(loop.statement, updates.name_of(base))
             }
             for by, name in (*named, *more):
                 found |= updates.updated_by(loop.statement, name, by)
@@ -186,9 +188,22 @@ class Suspects:
         """The operation by which a statement changes a variable, perhaps one of no reduction; None
         if there are several, or none is known."""
         placed = self._at(at)
-        changes = updates.changes(placed.statement) if placed else ()
-        made = {updates.operator(change) for change, base in changes if base.text == name.encode()}
+        if placed is None:
+            return None
+        path, text = placed.statement, name.encode()
+        own = [
+            (None if self._is_of_numbers(one, base) else updates.operator(one), base)
+            for one, base in updates.changes(path)
+        ]
+        handed = handed_over(path, self._placement.functions)
+        own += [(by, one.base) for one in handed for by in one.operators or {None}]
+        made = {by for by, base in own if updates.name_of(base) == text}
         return made.pop() if len(made) == 1 else None
+
+    def _is_of_numbers(self, change: Node, base: Node) -> bool:
+        """Whether it is a reduction only of what is a number, which floating-point need not be."""
+        is_float = self._is_float(change, updates.name_of(base))
+        return is_float and updates.takes_no_number(change)
 
     def adds_up(self, at: Span, array: str) -> str | None:
         """The operation of a reduction by which a statement updates elements of an array of its
@@ -267,17 +282,22 @@ class Suspects:
         own |= {name for name, _ in declared_in(statement)}
         made = {base.text for base in updates.changed(placed.statement)} if around else set()
         found = [
-            (op, base.text or b"")
+            (op, name)
             for change, base in updates.changes(statement)
-            if (op := updates.operation(change))
-            and (self._is_float(statement, base.text or b"") or updates.is_made_of(change, made))
+            if (op := updates.operation(change)) and (name := updates.name_of(base))
+            if not self._is_of_numbers(change, base)
+            if self._is_float(statement, name) or updates.is_made_of(change, made)
         ]
         found += [
             (op, name.encode())
             for op, name in updates.extremes(statement)
             if self._is_float(statement, name.encode())
         ]
-        return [(op, name.decode()) for op, name in dict.fromkeys(found) if name not in own]
+        return [
+            (op, name.decode(errors="replace"))
+            for op, name in dict.fromkeys(found)
+            if own.isdisjoint((name, name.partition(b".")[0]))
+        ]
 
     def _is_float(self, statement: Node, name: bytes) -> bool:
         return floating_type(statement, name, self._placement.blank) is not None
@@ -285,7 +305,7 @@ class Suspects:
     def sums(self, at: Span) -> list[str]:
         """The floating-point variables that a loop adds up, and does not say so."""
         placed = self._at(at)
-        return _texts(self._sums(placed)) if placed else []
+        return _members(self._sums(placed)) if placed else []
 
     def _sums(self, placed: Placed) -> list[Node]:
         statement = placed.statement
@@ -294,9 +314,9 @@ class Suspects:
         return [
             base
             for change, base in updates.changes(statement)
-            if base.text not in own
+            if own.isdisjoint((base.text, updates.name_of(base)))
             and updates.operation(change) == "+"
-            and self._is_float(statement, base.text or b"")
+            and self._is_float(statement, updates.name_of(base))
         ]
 
     def _at(self, at: Span) -> Placed | None:
@@ -410,6 +430,11 @@ def _is_set_behind(whole: Node, name: bytes) -> bool:
 
 def _body(turn: Node) -> Node:
     return turn.child_by_field_name("body") or turn
+
+
+def _members(bases: Iterable[Node]) -> list[str]:
+    """The variables, or the members of them, that are spoken of, each once."""
+    return list(dict.fromkeys(updates.name_of(one).decode(errors="replace") for one in bases))
 
 
 def _texts(nodes: Iterable[Node]) -> list[str]:

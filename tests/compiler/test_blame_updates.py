@@ -1,0 +1,71 @@
+"""Reductions as people write them: the clause is told with which the path is collected."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = pytest.mark.usefixtures("few_headers")
+
+KERNEL = """struct Hit { float best; int at; float sum;
+    __device__ void add(float x) { sum += x; } };
+namespace std { template <class T> __device__ T max(T a, T b) { return a < b ? b : a; } }
+__device__ __forceinline__ void add(float &to, float x) { to += x; }
+__device__ __forceinline__ void add_to(float *to, float x) { *to += x; }
+template <class T> __device__ __forceinline__ void keep(T &r, T x) { if (x < r) r = x; }
+__global__ void k(const float *x, float *y, int n) {
+    Hit hit = {100, -1, 0};
+    int number = 0;
+    float least = 100, most = 0;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float v = x[i];
+#pragma ccc if
+        if (v > 3) { for (int t = 0; t < 9; ++t) v = sqrtf(v + t); UPDATE }
+    }
+    y[threadIdx.x] = least + most + hit.best + hit.at + hit.sum + number;
+}
+"""
+WAYS = [
+    ("most = std::max<float>(most, v);", "reduction(max: most)"),
+    ("most = v > most ? v : most;", "reduction(max: most)"),
+    ("most = (most < v) ? v : most;", "reduction(max: most)"),
+    ("number = (number > i % 7 ? number : i % 7);", "reduction(max: number)"),
+    ("hit.best = hit.best > v ? v : hit.best;", "reduction(min: hit.best)"),
+    ("hit.sum += v;", "reduction(+: hit.sum)"),
+    ("if (v < hit.best) { hit.best = v; hit.at = i; }", "reduction(min: hit.best)"),
+    ("add(most, v);", "reduction(+: most)"),
+    ("add_to(&hit.sum, v);", "reduction(+: hit.sum)"),
+    ("keep<float>(least, v);", "reduction(min: least)"),
+    ("hit.sum += v; most += v;", "reduction(+: hit.sum, most)"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("update", "clause"), WAYS)
+def test_the_clause_is_named_that_works(update: str, clause: str, tmp_path: Path) -> None:
+    text = KERNEL.replace("UPDATE", update)
+    (line,) = said(text, tmp_path, Options(strategy=COLLECT))
+    assert re.findall(r"reduction\(.*?\)", line) == [clause]
+    assert (
+        said(text.replace("ccc for", f"ccc for {clause}"), tmp_path, Options(strategy=COLLECT))
+        == []
+    )
+
+
+@pytest.mark.slow
+def test_what_keeps_neither_is_not_taken_for_it(tmp_path: Path) -> None:
+    """Nor what takes a value that is no number, and then any."""
+    for update in (
+        "most = most > v ? most : v;",
+        "most = v > most ? v : least;",
+        "most = v > 4 ? v : most;",
+        "hit.add(v);",
+    ):
+        (line,) = said(KERNEL.replace("UPDATE", update), tmp_path, Options(strategy=COLLECT))
+        assert "of another, declare it in the loop" in line
