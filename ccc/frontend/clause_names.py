@@ -75,11 +75,13 @@ class ClauseNames:
 
     def idle(self, placed: Placed) -> WrongName | None:
         """Why naming a variable has no effect."""
+        unused = self._unused_reduction(placed, placed.statement)
+        read = self._of_uses(placed, _is_read)
         kinds = {
-            "is not in the loop": self._unused_reduction(placed, placed.statement),
+            "is not in the loop": unused and self._unless_reached(placed, unused),
             "counts the iterations": self._counting_reduction(placed),
             "each iteration declares anew": self._local_reduction(placed),
-            "the loop only reads": self._of_uses(placed, _is_read),
+            "the loop only reads": read and self._unless_reached(placed, read),
             _NO_VARIABLE: self._of_uses(placed, _is_pointed_from),
         }
         found = (
@@ -236,6 +238,17 @@ class ClauseNames:
                 return WrongName(told, name)
         return None
 
+    def _unless_reached(self, placed: Placed, name: str) -> str | None:
+        """The variable, unless the loop may update it without naming it: through a pointer or a
+        reference, in a lambda, or in a method of what it is a member of."""
+        function = _whole_function(placed.statement) or self._root
+        base, *members = _parts(name)
+        uses = [use for use in identifiers_in(function) if use.text == base]
+        loop = range(placed.statement.start_byte, placed.statement.end_byte)
+        by_method = members and any(use.start_byte in loop and _is_whole(use) for use in uses)
+        home = function_around(placed.statement)
+        return None if by_method or any(_leads_elsewhere(use, home) for use in uses) else name
+
     def _uses(self, placed: Placed) -> dict[str, list[Node]]:
         """Where the statement names variables, by their names; none if a macro may hold more."""
         found: dict[str, list[Node]] = {}
@@ -340,6 +353,32 @@ def _is_pointed_from(use: Node) -> bool:
         return False
     is_address = "&" in [child.type for child in around.children]
     return not is_address and around.child_by_field_name("argument") == use
+
+
+def _is_whole(use: Node) -> bool:
+    """Whether a variable is used as a whole, or a method of it is called."""
+    around = use.parent
+    call = around.parent if around else None
+    is_method = call is not None and call.child_by_field_name("function") == around
+    return around is None or around.type != _MEMBER or is_method
+
+
+def _leads_elsewhere(use: Node, home: Node | None) -> bool:
+    """Whether a variable's address is taken there, a reference gets it, or a lambda knows it that
+    is not the function at ``home``."""
+    node: Node = use
+    while node.parent is not None and node.parent.type in (_MEMBER, "parenthesized_expression"):
+        node = node.parent
+    around = node.parent
+    if around is None:
+        return False
+    if around.type == "pointer_expression":
+        return "&" in [child.type for child in around.children]
+    if around.type == "init_declarator":
+        declarator = around.child_by_field_name("declarator")
+        return declarator is not None and declarator.type == "reference_declarator"
+    inner = function_around(use)
+    return inner is not None and inner != home and inner.type == "lambda_expression"
 
 
 def _update(use: Node, name: str) -> str | None:

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
 
-class Handed(NamedTuple):
+class HandedOver(NamedTuple):
     """A variable that a call may change, and the ways in which functions of that name do."""
 
     base: Node
     operators: set[str | None]
 
 
-def handed_over(path: Node, named: Callable[[bytes], Sequence[Node]]) -> Iterator[Handed]:
+def handed_over(path: Node, named: Callable[[bytes], Sequence[Node]]) -> Iterator[HandedOver]:
     """The variables whose addresses a statement hands to functions, or that these take by
     reference, and those whose methods it calls.
 
@@ -32,13 +32,13 @@ def handed_over(path: Node, named: Callable[[bytes], Sequence[Node]]) -> Iterato
         if function is None or listed is None:
             continue
         if function.type == "field_expression" and (base := updates.base_of(function)) is not None:
-            yield Handed(base, set())
+            yield HandedOver(base, set())
         called = named(_plain_name(function))
         for number, one in enumerate(listed.named_children):
             is_address = one.type == "pointer_expression" and one.children[0].type == "&"
             given = updates.base_of(one.child_by_field_name("argument") if is_address else one)
             if given is not None and (is_address or any(by_reference(f, number) for f in called)):
-                yield Handed(given, {by for f in called for by in _operators(f, number)})
+                yield HandedOver(given, {by for f in called for by in _operators(f, number)})
 
 
 def _plain_name(function: Node) -> bytes:

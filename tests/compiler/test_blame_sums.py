@@ -144,7 +144,9 @@ def test_a_sum_of_turns_may_be_of_a_while(tmp_path: Path) -> None:
     (line,) = said(TURNS.replace("LOOP", "for variable"), tmp_path, asked)
     assert "the next turn of the loop around it" in line
     assert '; mark that loop "ccc while"' in line
-    assert "which gains only where that loop does; or remove this annotation" in line
+    assert (
+        "which gains only where lanes need different numbers of its turns; or remove this" in line
+    )
     assert said(TURNS.replace("LOOP", "while"), tmp_path, asked) == []
 
 
@@ -219,7 +221,9 @@ def test_why_a_reduction_of_turns_does_not_help(tmp_path: Path) -> None:
     text = SUM_OF_TURNS.replace("REDUCTION", "reduction(+: count)")
     line = next(one for one in said(text, tmp_path, Options(strategy=COLLECT)) if ":8:" in one)
     assert '("count", k.cu:12, ' in line  # where it is updated, and not what decides that
-    assert "the reduction of that loop lets its turns be shared out, and no path update it" in line
+    assert (
+        "serves only updates that stand outside of what is annotated in it; mark that loop" in line
+    )
     text = SUM_OF_TURNS.replace("REDUCTION", "")
     line = next(one for one in said(text, tmp_path, Options(strategy=COLLECT)) if ":8:" in one)
-    assert "the reduction of that loop" not in line
+    assert "the reduction of that" not in line

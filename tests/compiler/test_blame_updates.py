@@ -69,3 +69,13 @@ def test_what_keeps_neither_is_not_taken_for_it(tmp_path: Path) -> None:
     ):
         (line,) = said(KERNEL.replace("UPDATE", update), tmp_path, Options(strategy=COLLECT))
         assert "of another, declare it in the loop" in line
+
+
+@pytest.mark.slow
+def test_an_atomic_on_a_variable_of_the_thread_is_no_jump(tmp_path: Path) -> None:
+    body = "int own = 0; atomicAdd(&own, i); y[i] = own;"
+    (line,) = said(KERNEL.replace("UPDATE", body), tmp_path, Options(strategy=COLLECT))
+    assert (
+        "comes to a trap, which nvcc puts in the place of what cannot be done, as an atomic" in line
+    )
+    assert "write s += x in the place of atomicAdd(&s, x)" in line

@@ -250,12 +250,15 @@ def _refuse_value_of_path(
     if path.turn is not path.loop.loop:
         of_turns = path.parent is not None and path.parent.marker.kind == "variable"
         go_there = (
-            'mark that loop "ccc while", whose tasks can go to the path, which gains only where '
-            "that loop does; or "
+            'mark that loop "ccc while", so that this branch can be collected in it, which gains '
+            "only where lanes need different numbers of its turns; or "
         ) * of_turns
         own = ""
         if path.parent is not None and declared_operations(path.parent.marker):
-            own = "the reduction of that loop lets its turns be shared out, and no path update it; "
+            own = (
+                'the reduction of that "ccc for variable" serves only updates that stand outside '
+                "of what is annotated in it; "
+            )
         raise Refused(
             "the next turn of the loop around it, or what follows that loop, needs a value that "
             f"the path computes{at(culprit)}; {own}{go_there}remove this annotation, so that the "

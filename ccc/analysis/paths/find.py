@@ -7,7 +7,7 @@ Passes never look at markers themselves: what they may want to know of a path is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -41,6 +41,11 @@ from ccc.analysis.paths.model import (
 from ccc.analysis.paths.own_memory import check_own_memory
 from ccc.analysis.paths.tail_calls import tail_calls
 
+TRAPPED = (
+    "the path comes to a trap, which nvcc puts in the place of what cannot be done, as an atomic "
+    "operation on a variable of the thread's own; write s += x in the place of atomicAdd(&s, x), "
+    "and if the loop only adds it up, say so on the loop: reduction(+: s)"
+)
 LEAVES = "decide before the branch whether to go on: break, goto and return come too late there"
 NOT_INLINED = "it is in a device function that was not inlined into its kernel"
 _LOOP_LEFT = "the loop around it is left alone: "
@@ -160,6 +165,7 @@ class _Examination:
         if path.repeats:
             around = [loop for loop in around if loop.header != path.entry]
         if not any(loop.header in self.loops for loop in around):
+            _check_trap(extent(path, self.facts), self.facts)
             branch = _branch_to(path.entry, self.facts)
             if any(branch in loop.loop.blocks for loop in self.loops.values()):
                 raise Refused(f"the path jumps out of the annotated loop; {LEAVES}")
@@ -355,6 +361,21 @@ def _branch_to(label: str, facts: Facts) -> str:
     return above or label
 
 
+def _check_trap(labels: Collection[str], facts: Facts) -> None:
+    """Nothing of a path comes to a block behind which there is no code, as nvcc leaves it.
+
+    Raises:
+        Refused: something does.
+    """
+    behind = {after for label in labels for after in facts.graph.successors(label)}
+    for label in sorted({*labels, *behind} & facts.blocks.keys()):
+        last = list(facts.blocks[label].instructions)[-2:]
+        if [one.name for one in last] == ["trap", "ret"] and last[
+            1
+        ] is facts.function.implied_return:
+            raise Refused(TRAPPED)
+
+
 def _place(
     path: FoundPath, annotated: AnnotatedLoop, loop: Loop, parent: Path | None, facts: Facts
 ) -> PlacedPath:
@@ -374,6 +395,7 @@ def _place(
         raise Refused("all lanes of a warp take the branch together, so there is nothing to fill")
     targets = {t for label in blocks for t in facts.graph.successors(label) if t not in blocks}
     outside = targets - loop.blocks
+    _check_trap(outside, facts)
     if EXIT in outside:
         raise Refused(f"the path returns from the kernel; {LEAVES}")
     if outside:
