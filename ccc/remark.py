@@ -39,8 +39,11 @@ _LEFT = " left as it was: "
 ASKED_IN = "asked_in"
 """What the report calls the file of decisions that asks for what does not apply."""
 _MOST_NAMED = 3
+_MOST_CASES = 12
 PLACE = re.compile(r"PTX line \d+: .*?;\)")
 """Where in the PTX something is, which is not the same in copies of it."""
+_SITE = re.compile(rf"(?:[^\s(),\"]+:\d+, )?{PLACE.pattern}")
+"""The same with the place in the source, which is not the same in cases of a switch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,23 +358,51 @@ def of_arm(remark: Remark) -> tuple[Span, str, str]:
 
 def _in_short(told: Iterable[tuple[Remark, CccError | None]]) -> Iterator[tuple[str, CccError]]:
     """What is said of each kernel: of the cases, arms and copies of one annotation in full of the
-    first only, so that each has a line that can be read."""
+    first only, so that each has a line that can be read, and once of cases that are alike."""
     arms: dict[Hashable, list[_Told]] = {}
     for one, said in told:
         if said is not None:
             arms.setdefault((one.kernel, *of_arm(one)), []).append((one, said))
     firsts: dict[Hashable, tuple[str, str]] = {}
-    for mine in arms.values():
-        for copy, (one, error) in _differing(mine).items():
-            head, left, text = error.message.partition(_LEFT)
-            first = firsts.get((one.kernel, one.position)) if left else None
-            if first is not None:
-                text = likewise(first[0], text, first[1])
-            elif left:
-                name = one.details.get("case") or copy.partition(" of ")[0] or "the other arm"
-                firsts[one.kernel, one.position] = text, name
-            head = with_copy(head, copy) if left else head
-            yield one.kernel, CccError(f"{head}{left}{text}", error.span)
+    for copy, same in _same_cases(arms.values()):
+        one, error = same[0]
+        cases = [remark.details["case"] for remark, _ in same if "case" in remark.details]
+        head, left, text = error.message.partition(_LEFT)
+        first = firsts.get((one.kernel, one.position)) if left else None
+        if first is not None:
+            text = likewise(first[0], text, first[1])
+        elif left:
+            case = _label(cases[0]) if len(cases) > 1 else "".join(cases)
+            name = case or copy.partition(" of ")[0] or "the other arm"
+            firsts[one.kernel, one.position] = text, name
+        if left and len(cases) > 1:
+            head = f"path ({_listed(list(map(_label, cases)), _MOST_CASES)})"
+        head = with_copy(head, copy) if left else head
+        yield one.kernel, CccError(f"{head}{left}{text}", error.span)
+
+
+def _same_cases(arms: Iterable[Sequence[_Told]]) -> list[tuple[str, list[_Told]]]:
+    """What is said of arms and copies, by which copy it is said of; of the cases of one switch
+    together where the same is said of all their copies, wherever in the code that is."""
+    found: dict[Hashable, tuple[str, list[_Told]]] = {}
+    for arm in arms:
+        for copy, (one, said) in _differing(arm).items():
+            key: Hashable = (*of_arm(one), one.kernel, copy)
+            if "case" in one.details and not copy:
+                text = said.message.partition(_LEFT)[2] or said.message
+                key = one.kernel, one.position, _SITE.sub("", text)
+            found.setdefault(key, (copy, []))[1].append((one, said))
+    return list(found.values())
+
+
+def _label(case: str) -> str:
+    """A case by its label alone, or by its line if it has none.
+
+    >>> _label("case 3, line 9"), _label("case, line 9")
+    ('case 3', 'case on line 9')
+    """
+    label, _, line = case.partition(", ")
+    return f"case on {line}" if label == "case" else label
 
 
 def _differing(arm: Sequence[_Told]) -> dict[str, _Told]:
@@ -401,10 +432,10 @@ def _by_kernel(said: Iterable[tuple[str, CccError]]) -> list[CccError]:
     ]
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str], most: int = _MOST_NAMED) -> str:
     """Names in a row, the first few of many."""
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _case(marker: Marker) -> dict[str, Any]:

@@ -132,8 +132,43 @@ def test_of_several_cases_the_first_is_told_of_in_full() -> None:
         "path (case 3, line 3) left as it was: 82 machine instructions by its code; "
         "else as case 1, line 1 [in k]",
     ]
-    alike = [left(7, "case 1, line 1"), left(7, "case 2, line 2")]
-    assert noted(*alike)[1] == "path (case 2, line 2) left as it was: as case 1, line 1 [in k]"
+
+
+def test_what_is_the_same_of_several_cases_is_told_once() -> None:
+    cases = [left(7, "case RED, line 3"), left(9, "case, line 4"), left(7, "default, line 5")]
+    same, other = noted(*cases)
+    assert same.startswith("path (case RED, default) left as it was: 7 machine instructions")
+    assert other.startswith(
+        "path (case, line 4) left as it was: 9 machine instructions by its code"
+    )
+    assert other.endswith("; else as case RED [in k]")
+    unnamed = noted(left(7, "case, line 4"), left(7, "case, line 5"))[0]
+    assert unnamed.startswith("path (case on line 4, case on line 5) left as it was")
+    many = [left(7, f"case {n}, line {n}") for n in range(20)]
+    (said,) = noted(*many)
+    assert said.startswith("path (case 0, case 1, ")
+    assert "case 11 and 8 more) left as it was" in said
+
+
+def test_cases_are_told_together_wherever_in_the_code_the_same_is_at_fault() -> None:
+    reason = 'it needs a value ("{}", k.cu:{}, PTX line {}: add.s32 %r1, %r1, 1;); declare it'
+    names = [("s", 8), ("s", 9), ("t", 10)]
+    same, other = told(
+        *(
+            Remark.missed_at(
+                Marker("case", 2, Span("k.cu", 7, 5)), "k", reason.format(name, line, 5 * line),
+                {"case": f"case {line - 8}, line {line}"},
+            )
+            for name, line in names
+        )
+    )  # fmt: skip
+    assert same.startswith('path (case 0, case 1) left as it was: it needs a value ("s", k.cu:8, ')
+    assert other.startswith('path (case 2, line 10) left as it was: it needs a value ("t", k.cu:10')
+
+
+def test_a_strategy_that_applies_to_no_case_is_told_once() -> None:
+    cases = (replace(left(7, f"case {n}, line {n}"), asked="meld", declined="no") for n in "12")
+    assert told(*cases) == ["strategy(meld) does not apply: no [in k]"]
 
 
 def test_copies_that_differ_are_told_to_be_copies() -> None:
