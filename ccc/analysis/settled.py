@@ -1,4 +1,4 @@
-"""Shared memory that nobody writes any more while threads are in a loop.
+"""Memory that others change no more while a thread is in a loop, or not so that it matters.
 
     st.shared.u32 [%r1], %r2;           // a table is filled
     bar.sync 0;
@@ -6,6 +6,12 @@
 
 Who has passed a barrier of the whole block knows that each thread of the block has come to some
 barrier, or has ended. So where nothing behind any barrier may write what is looked at, nobody does.
+
+    NEXT: atom.global.cas.b32 %r1, [%rd1], -1, %r2;     // a place of a table is taken if it is free
+    setp.ne.s32 %p1, %r1, -1;                           // else another one is tried
+
+Where all that may write there are such swaps, a place that is taken stays as it is: who finds it so
+would find it so whatever the others did, and who finds it free has taken it.
 """
 
 from __future__ import annotations
@@ -17,10 +23,13 @@ from ccc.analysis.cfg import EXIT, reachable
 from ccc.ir.nodes import Instruction
 from ccc.ptx.barriers import BARRIERS, waits_for_the_block
 from ccc.ptx.opcodes import BEYOND_THE_BLOCK, Effect
+from ccc.ptx.types import OWN_SPACES, TYPES
 
 if TYPE_CHECKING:
     from ccc.analysis.dominators import Loop
     from ccc.analysis.facts import Facts
+
+_MAY_WRITE = Effect.WRITE | Effect.CALL | Effect.OPAQUE
 
 
 def is_settled(load: Instruction, loop: Loop, facts: Facts) -> bool:
@@ -28,10 +37,51 @@ def is_settled(load: Instruction, loop: Loop, facts: Facts) -> bool:
     return (
         load.name == "ld"
         and load.space == "shared"
-        and facts.function.kind == "entry"
+        and _is_filled_before(loop, facts)
+        and not facts.memory.conflict(facts.once(_late_writes, facts.entry), [load])
+    )
+
+
+def stays_taken(swap: Instruction, loop: Loop, facts: Facts) -> bool:
+    """Whether what a compare-and-swap does not find free stays as it is from then on.
+
+    What is free is the same number for all, and nothing else writes there while a thread of the
+    block, or if the memory is not the block's any thread, is in the loop.
+    """
+    if swap.name != "atom" or "cas" not in swap.modifiers or facts.function.kind != "entry":
+        return False
+    if facts.literal(swap.operands[2]) is None:
+        return False
+    is_late = swap.space == "shared" and _is_filled_before(loop, facts)
+    writes = facts.once(_late_writes if is_late else _writes, facts.entry)
+    others = [one for one in writes if not _takes_alike(one, swap, facts)]
+    return not facts.memory.conflict(others, [swap])
+
+
+def _takes_alike(other: Instruction, swap: Instruction, facts: Facts) -> bool:
+    """Whether it takes the places, as large as those of a compare-and-swap, that are free to it."""
+    if other.name != "atom" or "cas" not in other.modifiers or other.types != swap.types:
+        return False
+    bits = TYPES[swap.types[-1]].bits
+    free = [facts.literal(one.operands[2]) for one in (other, swap)]
+    return len({one and one.unsigned(bits) for one in free}) == 1
+
+
+def _writes(_entry: str, facts: Facts) -> list[Instruction]:
+    """What may write memory that others see."""
+    return [
+        one
+        for one in facts.function.instructions
+        if one.effects & _MAY_WRITE and one.space not in OWN_SPACES
+    ]
+
+
+def _is_filled_before(loop: Loop, facts: Facts) -> bool:
+    """Whether only what the block's threads do behind a barrier may change its shared memory."""
+    return (
+        facts.function.kind == "entry"
         and _is_behind_a_barrier(loop, facts)
         and not facts.once(_may_be_written_from_afar, facts.entry)
-        and not facts.memory.conflict(facts.once(_late_writes, facts.entry), [load])
     )
 
 

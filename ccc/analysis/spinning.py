@@ -12,7 +12,9 @@ not. Where a counter ends it as well, whoever waits gives up after a while; but 
 come to an end for certain (:mod:`ccc.analysis.counted_ends`), or this waits like any other. An
 atomic that itself moves on what it reads, such as a ticket's ``atomicAdd(&next, 1)``, polls
 nothing. Nor does the retry of a compare-and-swap with just the value that was found, if the loop
-ends as soon as one succeeds: then somebody gets on, whoever waits.
+ends as soon as one succeeds: then somebody gets on, whoever waits. Nor does one that goes through a
+hash table until it has taken a free place, if nobody ever frees any: what is taken stays so,
+whoever waits.
 """
 
 from __future__ import annotations
@@ -23,15 +25,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import callee
-from ccc.analysis.cfg import EXIT
+from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.counted_ends import LoopCounters
 from ccc.analysis.defuse import trace
-from ccc.analysis.settled import is_settled
+from ccc.analysis.settled import is_settled, stays_taken
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol
 from ccc.ptx.opcodes import MOVES_ON, Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
-from ccc.ptx.types import ANEW
+from ccc.ptx.types import ANEW, TYPES
 
 if TYPE_CHECKING:
     from ccc.analysis.dominators import Loop
@@ -170,20 +172,35 @@ def _retries(slices: _Slices) -> bool:
 
 
 def _ends_if_swapped(label: str, swap: Instruction, slices: _Slices) -> bool:
-    """Whether the loop ends as soon as a compare-and-swap in some block succeeds."""
-    block = list(slices.facts.blocks[label].instructions)
+    """Whether the loop ends as soon as a compare-and-swap in some block succeeds.
+
+    No way leads on from there but by the branch that ends it.
+    """
+    facts = slices.facts
+    block = list(facts.blocks[label].instructions)
     behind = block[block.index(swap) + 1 :]
-    later = (s for s in slices.leaving if slices.facts.dominators.dominates(label, s))
+    later = (s for s in slices.leaving if facts.dominators.dominates(label, s))
     return any(
-        slices.always(source) and slices.leaves(source, lambda c: _succeeds(c, swap, behind))
+        slices.leaves(source, lambda c: _succeeds(c, swap, behind, facts))
+        and (source == label or not slices.goes_on(label, source))
         for source in later
     )
 
 
-def _succeeds(comparison: Instruction, swap: Instruction, behind: list[Instruction]) -> bool | None:
+def _succeeds(
+    comparison: Instruction, swap: Instruction, behind: list[Instruction], facts: Facts
+) -> bool | None:
     """What a comparison behind a compare-and-swap says if that succeeded, None if it depends."""
+    bits = TYPES[swap.types[-1]].bits
+    if comparison not in behind or TYPES[comparison.types[-1]].bits != bits:
+        return None
+
+    def number(operand: Operand) -> Operand:
+        literal = facts.literal(operand)
+        return literal.unsigned(bits) if literal else operand
+
     compared = {swap.operands[0], swap.operands[2]}
-    if comparison not in behind or set(comparison.operands[1:]) != compared:
+    if set(map(number, comparison.operands[1:])) != set(map(number, compared)):
         return None
     between = behind[: behind.index(comparison)]
     if comparison.modifiers[-1][0] == "f" or any(
@@ -191,6 +208,15 @@ def _succeeds(comparison: Instruction, swap: Instruction, behind: list[Instructi
     ):
         return None
     return {"eq": True, "ne": False}.get(comparison.modifiers[0])
+
+
+def _takes_for_good(swap: Instruction, slices: _Slices) -> bool:
+    """Whether it is a compare-and-swap that ends the loop, or finds what will not change."""
+    return stays_taken(swap, slices.loop, slices.facts) and any(
+        _ends_if_swapped(label, swap, slices)
+        for label in slices.loop.blocks
+        if swap in slices.facts.blocks[label].instructions
+    )
 
 
 def _is_strong(instruction: Instruction) -> bool:
@@ -273,6 +299,16 @@ class _Slices:
     def always(self, label: str) -> bool:
         """Whether each trip that does not leave the loop before comes to a block."""
         return all(self.facts.dominators.dominates(label, latch) for latch in self.loop.latches)
+
+    def goes_on(self, label: str, source: str) -> bool:
+        """Whether a way leads from a block on to the next trip, or to itself, past another one."""
+        inside = self.loop.blocks - {source}
+
+        def step(at: str) -> Iterable[str]:
+            return (s for s in self.facts.graph.successors(at) if s in inside)
+
+        ways = reachable(step, step(label), stops=[self.loop.header])
+        return not ways.isdisjoint({self.loop.header, label})
 
     def leaves_if(self, source: str, comparison: Instruction, value: bool) -> bool:
         """Whether the branch at the end of a block leaves the loop if a comparison has a value."""
@@ -385,12 +421,15 @@ def _is_poll(
         return _callee_reads(instruction, facts)
     if not _reads_what_may_change(instruction):
         return False
-    if is_settled(instruction, slices.loop, facts):
+    goes_on = _goes_on(_address(instruction), slices, carried)
+    if is_settled(instruction, slices.loop, facts) or (
+        goes_on and _takes_for_good(instruction, slices)
+    ):
         return False
     words = set(instruction.modifiers)
     if instruction.name == "ld":
         anew = bool(words & ANEW) or slices.is_fenced
-        return anew or not _goes_on(_address(instruction), slices, carried)
+        return anew or not goes_on
     operand = instruction.operands[2]
     if isinstance(operand, Immediate) and operand.integer and words & MOVES_ON:
         return _is_taken_back(instruction, slices, facts)

@@ -170,3 +170,72 @@ def test_a_counter_ends_no_loop_whose_branch_looks_at_an_older_comparison() -> N
     """
     (spin,) = facts_of(code).spins
     assert not spin.gives_up
+
+
+INSERT = """
+    mov.u64 %rd4, other;
+    mov.u32 %r3, -1;
+{before}
+NEXT:
+    {mark}
+    and.b32 %r1, %r1, 63;
+    mul.wide.u32 %rd6, %r1, 4;
+    add.s64 %rd7, %rd3, %rd6;
+    add.s32 %r1, %r1, 1;
+    {swap}
+    {test}
+    @%p3 bra NEXT;
+    {behind}
+"""
+RESTRICT = "// ccc.for 1 k.cu:1:1 restrict=0\n"
+SWAP = "atom.global.cas.b32 %r2, [%rd7], %r3, %r4;"
+TEST = "setp.ne.s32 %p1, %r2, -1; setp.ne.s32 %p2, %r2, %r4; and.pred %p3, %p1, %p2;"
+
+
+@pytest.mark.parametrize(
+    ("code", "spins"),
+    [
+        ({}, False),
+        ({"test": "setp.ne.s32 %p3, %r2, -1;"}, False),
+        ({"test": "setp.ne.s32 %p3, %r2, %r3;"}, False),
+        ({"test": "setp.ne.s32 %p3, 4294967295, %r2;"}, False),
+        ({"test": "setp.eq.s32 %p1, %r2, -1; @%p1 bra END; setp.ne.s32 %p3, %r2, %r4;"}, False),
+        ({"test": "setp.eq.s32 %p1, %r2, %r4; @%p1 bra END; setp.ne.s32 %p3, %r2, -1;"}, True),
+        ({"before": "atom.global.cas.b32 %r5, [%rd3], -1, 7;"}, False),
+        ({"before": "st.shared.u32 [%r6], %r5;", "behind": "st.local.u32 [%rd1], %r5;"}, False),
+        # only who looks before tries to take a place
+        (
+            {"swap": "ld.global.u32 %r2, [%rd7]; setp.ne.s32 %p0, %r2, -1; @%p0 bra NEXT;" + SWAP},
+            False,
+        ),
+        ({"mark": RESTRICT, "behind": "st.global.u32 [%rd4], %r5;"}, False),
+        ({"behind": "st.global.u32 [%rd4], %r5;"}, True),
+        ({"mark": RESTRICT, "behind": "st.global.u32 [%rd7], %r5;"}, True),
+        ({"behind": "st.global.u32 [%rd3], -1;"}, True),
+        ({"behind": "atom.global.exch.b32 %r5, [%rd7], -1;"}, True),
+        ({"behind": "red.global.and.b32 [%rd3], 0;"}, True),
+        ({"behind": "call somewhere;"}, True),
+        ({"behind": "cp.async.bulk.global.shared::cta.bulk_group [%rd3], [%r5], 16;"}, True),
+        # what it leaves behind, others take away
+        ({"behind": "atom.global.cas.b32 %r5, [%rd7], %r4, -1;"}, True),
+        ({"before": "atom.global.cas.b64 %rd5, [%rd3], -1, %rd8;"}, True),
+        ({"before": "add.s32 %r3, %r5, 1;"}, True),
+        # it goes on though it has taken a place
+        ({"test": "setp.ne.s32 %p3, %r2, %r4;"}, True),
+        ({"test": "setp.ne.s32 %p3, %r2, 0;"}, True),
+        ({"test": "setp.eq.s32 %p3, %r2, -1;"}, True),
+        ({"test": "setp.ne.s16 %p3, %r2, -1;"}, True),
+        ({"test": "setp.ne.s32 %p1, %r2, -1; setp.ne.s32 %p2, %r2, %r4; or.pred %p3, %p1, %p2;"},
+         True),
+        ({"test": "mov.u32 %r2, %r5; setp.ne.s32 %p3, %r2, -1;"}, True),
+        # what decides besides others may change
+        ({"test": "ld.volatile.global.u32 %r5, [%rd4]; setp.ne.s32 %p1, %r5, 0;"
+                  "setp.ne.s32 %p2, %r2, -1; and.pred %p3, %p1, %p2;"}, True),
+    ],
+)  # fmt: skip
+def test_who_takes_what_is_free_for_good_waits_for_nobody(
+    code: dict[str, str], spins: bool
+) -> None:
+    parts = {"mark": "", "before": "", "swap": SWAP, "test": TEST, "behind": "", **code}
+    others = ".visible .global .align 4 .b8 other[64];\n"
+    assert bool(facts_of(f"{INSERT.format(**parts)}\nEND:", others).spins) == spins
