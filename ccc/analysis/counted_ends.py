@@ -6,14 +6,16 @@
 A counter that takes steps of a constant goes round all numbers of its type that lie so far apart as
 the largest power of two that divides the step. It ends the loop if one of them does. That is not
 certain if the step may be zero; if the bound has to be met, or lies next to the end of all numbers,
-and may be stepped over; or if the counter is compared as a wider number than it is.
+and may be stepped over; or if the counter is compared as a wider number than it is. Nor is it if it
+may take longer than anybody waits, as counters of 64 bits may: these need a known way to go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 
+from ccc.analysis.thresholds import WAITED_TURNS
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register
 from ccc.ptx.operations import INVERSE, SWAPPED, UNSIGNED
@@ -27,11 +29,14 @@ class LoopCounters:
     """The counters of a loop.
 
     ``makers`` has the registers that one instruction of the loop alone writes, and does so once in
-    each trip; ``written`` is all that the loop writes.
+    each trip; ``written`` is all that the loop writes. ``literal`` tells what an operand always is,
+    and ``start`` with what number a register comes to the loop, if that is known.
     """
 
     makers: Mapping[Register, Instruction]
     written: Container[Operand | str]
+    literal: Callable[[Operand], Immediate | None]
+    start: Callable[[Operand], int | None]
 
     def end(self, comparison: Instruction, value: bool) -> bool:
         """Whether a comparison that is made in each trip comes to have some value."""
@@ -42,8 +47,10 @@ class LoopCounters:
         goes_on = INVERSE[relation] if value else relation
         type_name = comparison.types[-1]
         _, one, other = comparison.operands
-        return self._pass(one, goes_on, other, type_name) or self._pass(
-            other, SWAPPED[goes_on], one, type_name
+        return any(
+            self._pass(counter, way_on, bound, type_name)
+            and (way_on == "eq" or self._is_near(counter, way_on, bound, type_name))
+            for counter, way_on, bound in ((one, goes_on, other), (other, SWAPPED[goes_on], one))
         )
 
     def _pass(self, counter: Operand, relation: str, bound: Operand, type_name: str) -> bool:
@@ -60,6 +67,42 @@ class LoopCounters:
             return apart == 1 and bound not in self.written
         number = bound.integer if isinstance(bound, Immediate) else None
         return number is not None and apart <= _numbers_beyond(number, relation, type_name)
+
+    def _is_near(self, counter: Operand, relation: str, bound: Operand, type_name: str) -> bool:
+        """Whether a counter has not too many turns to go to a bound."""
+        kind = TYPES[type_name]
+        numbers = 1 << kind.bits
+        if numbers <= WAITED_TURNS:
+            return True
+        step = number_of_type(self._step(counter, kind.bits), f"s{kind.bits}")
+        first, last = self._first(counter), self.literal(bound)
+        if first is None and kind.kind == "u" and relation in ("lt", "le"):
+            first = 0  # at the least
+        if first is None or last is None or last.integer is None:
+            return False
+        begin, end = (number_of_type(one, type_name) for one in (first, last.integer))
+        distance = end - begin if step > 0 else begin - end
+        if relation == "ne":
+            distance %= numbers
+        elif (relation in ("lt", "le")) != (step > 0):
+            return False
+        return distance <= WAITED_TURNS * abs(step)
+
+    def _first(self, counter: Operand) -> int | None:
+        """What a counter is where it is compared first, if that is known."""
+        added = 0
+        seen: set[Operand] = set()
+        while counter not in seen:
+            seen.add(counter)
+            maker = self.makers.get(counter) if isinstance(counter, Register) else None
+            step = _step_of(maker) if maker else None
+            if maker is None or step is None:
+                return None
+            added += step
+            counter = maker.operands[1]
+            if (start := self.start(counter)) is not None:
+                return start + added
+        return None
 
     def _step(self, counter: Operand, bits: int) -> int:
         """What an operand gains each time that it is made anew, in so many low bits.

@@ -263,7 +263,22 @@ class _Slices:
     @cached_property
     def counters(self) -> LoopCounters:
         """What the loop counts by."""
-        return LoopCounters(self.each_trip, self.makers)
+        return LoopCounters(self.each_trip, self.makers, self.facts.literal, self.start)
+
+    def start(self, operand: Operand) -> int | None:
+        """The literal that a register holds whenever the loop begins, if it does."""
+        if not isinstance(operand, Register):
+            return None
+        inside = self.makers.get(operand, ())
+        before = [i for i in self.facts.makers.get(operand, ()) if i not in inside]
+        if len(before) != 1 or before[0].name != "mov" or before[0].guard is not None:
+            return None
+        blocks = self.facts.blocks
+        homes = [label for label in blocks if before[0] in blocks[label].instructions]
+        left = {target for _, target in self.loop.exits(self.facts.graph)}
+        again = reachable(self.facts.graph.successors, left, stops=homes)
+        literal = self.facts.literal(before[0].operands[1])
+        return literal.integer if literal and self.loop.header not in again else None
 
     def copied(self, operand: Operand) -> Operand:
         """What the loop copies a value from, perhaps to a wider register and back."""

@@ -18,3 +18,7 @@ LONG_ROW = 32
 what one division by a constant becomes."""
 LONG_ROW_OF_THEIR_OWN = 8
 """So many are not, either, of which none is a part of what one such division becomes."""
+WAITED_TURNS = 1 << 32
+"""The most turns in which a lane that waits up to a limit gives up. One looks at memory and takes
+some hundred nanoseconds or more, so that these take minutes: more are as good as no limit. All
+numbers of 32 bits are as many, so that a counter of as many bits needs no known bound."""

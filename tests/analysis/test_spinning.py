@@ -88,6 +88,7 @@ def test_what_counts_the_trips_of_a_loop(step: str, spins: bool) -> None:
 
 WAITS = """
     mov.u32 %r2, 0;
+    mov.u64 %rd6, 0;
 WAIT:
     ld.volatile.global.u32 %r1, [%rd3];
     setp.eq.s32 %p1, %r1, 0;
@@ -114,6 +115,9 @@ WAIT:
         ("add.s32 %r5, %r2, 1;", "lt.s32 %p2, %r2, %r4; mov.u32 %r2, %r5", True),
         ("add.s32 %r2, %r2, 1; add.s32 %r5, %r2, 7;", "lt.s32 %p2, %r5, %r4", True),
         ("add.s64 %rd4, %rd4, 8;", "lt.u64 %p2, %rd4, 8589934592", True),
+        ("add.s64 %rd6, %rd6, 8;", "lt.s64 %p2, %rd6, 8589934592", True),
+        ("add.s64 %rd6, %rd6, 1;", "ne.s64 %p2, %rd6, 4294967296", True),
+        ("add.s64 %rd6, %rd6, -1;", "gt.s64 %p2, %rd6, -4294967296", True),
         ("add.s64 %rd4, %rd4, 1; cvt.u32.u64 %r5, %rd4;", "lt.u32 %p2, %r5, %r4", True),
         # no step, or one that may be none
         ("add.s32 %r2, %r2, 0;", "lt.s32 %p2, %r2, %r4", False),
@@ -132,6 +136,13 @@ WAIT:
         ("add.s32 %r2, %r2, 1;", "ne.s32 %p2, %r2, %r1", False),
         ("add.s32 %r2, %r2, 1; cvt.u64.u32 %rd4, %r2;", "lt.u64 %p2, %rd4, %rd5", False),
         ("add.f32 %r2, %r2, 0f3F800000;", "lt.f32 %p2, %r2, %r4", False),
+        # more turns than anybody waits for, or that may be
+        ("add.s64 %rd6, %rd6, 1;", "lt.s64 %p2, %rd6, 1099511627776", False),
+        ("add.s64 %rd6, %rd6, 1;", "ne.s64 %p2, %rd6, 4294967298", False),
+        ("add.s64 %rd6, %rd6, -1;", "ne.s64 %p2, %rd6, 1000", False),
+        ("add.s64 %rd6, %rd6, 1;", "lt.s64 %p2, %rd6, %rd5", False),
+        ("add.s64 %rd4, %rd4, 1;", "lt.s64 %p2, %rd4, 1000", False),
+        ("add.s64 %rd4, %rd4, 1;", "lt.u64 %p2, %rd4, 1099511627776", False),
         # a step that waits itself
         ("@%p1 bra ON; add.s32 %r2, %r2, 1; ON:", "lt.s32 %p2, %r2, %r4", False),
     ],
@@ -239,3 +250,27 @@ def test_who_takes_what_is_free_for_good_waits_for_nobody(
     parts = {"mark": "", "before": "", "swap": SWAP, "test": TEST, "behind": "", **code}
     others = ".visible .global .align 4 .b8 other[64];\n"
     assert bool(facts_of(f"{INSERT.format(**parts)}\nEND:", others).spins) == spins
+
+
+@pytest.mark.parametrize(("begin", "again", "gives_up"), [
+    ("", "", True),
+    ("AGAIN:", "@%p0 bra AGAIN;", True),
+    ("", "@%p0 bra WAIT;", False),
+])  # fmt: skip
+def test_where_a_counter_begins_is_known_each_time(begin: str, again: str, gives_up: bool) -> None:
+    code = f"""
+    {begin}
+        mov.u64 %rd4, 0;
+    WAIT:
+        mov.u64 %rd5, %rd4;
+    LOOK:
+        ld.volatile.global.u32 %r1, [%rd3];
+        setp.eq.s32 %p1, %r1, 0;
+        add.s64 %rd4, %rd4, 1;
+        setp.ne.s64 %p2, %rd4, 1000;
+        and.pred %p3, %p1, %p2;
+        @%p3 bra LOOK;
+        {again}
+    """
+    (inner,) = (spin for spin in facts_of(code).spins if spin.blocks == {"LOOK"})
+    assert inner.gives_up == gives_up
