@@ -261,6 +261,7 @@ class _Search:
         return Chosen(
             cost, mine, found, at_worst, too_large, fewer, missing, with_it,
             is_alone=len(same) == 1, waits=self.cost.waits_for_memory,
+            iterations=self.cost.iterations,
         )  # fmt: skip
 
     def _missing_of(

@@ -10,7 +10,7 @@ from ccc.analysis.paths.model import instructions_of
 from ccc.demangle import demangle
 from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.room import no_room, why_no_stacks
-from ccc.passes.thresholds import GAIN, LONG_PATH, LOSS
+from ccc.passes.thresholds import FEW_COUNTED, GAIN, LONG_PATH, LOSS
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
@@ -34,6 +34,8 @@ LOSES = f"{ANYWAY}, and would be slower"
 TELL = "tell with prob(share) or a profile"
 TELL_TURNS = "tell with a profile"
 """What serves where the turns of a loop are not known, of which a share tells nothing."""
+
+USUAL_RUN = "if that is fewer than usual, profile a run of the usual size"
 
 FIGURES = 4
 """Digits behind the point of what is expected, in the report and wherever else it is told: what is
@@ -62,6 +64,7 @@ class Chosen:
         is_alone: whether the annotation marks no other path.
         is_wanted: whether it serves all the same, since something else is told to be missing.
         waits: whether the loop as it was waits for memory, and not for lanes.
+        iterations: those that a profile counted for a thread, in the mean.
     """
 
     cost: PathCost
@@ -75,6 +78,7 @@ class Chosen:
     is_alone: bool = True
     is_wanted: bool = False
     waits: bool = False
+    iterations: float | None = None
 
     @property
     def expected(self) -> float | None:
@@ -119,12 +123,12 @@ class Chosen:
             return f"{told}, but {obstacle}"
         if best in self.missing and low >= LOSS and not self._gains_nothing(best):
             told = f"{told}, and {self.missing[best]}"
-        if not unseen and (why := self._why_not(best, kernel.arch)):
-            told = f"{told}, {why}"
+        why = "" if unseen else self._why_not(best, kernel.arch)
+        told = f"{told}, {why}" if why else told
         way_out = "" if obstacle and self.cost.lanes.is_known else self._way_out(best)
         if unseen and not self.cost.lanes.is_known:
             way_out = f"{TELL_TURNS}, or strategy({best}) insists, if that takes long"
-        return "; ".join(filter(None, [told, way_out]))
+        return "; ".join(filter(None, [told, self._few_counted(why), way_out]))
 
     def _unseen(self, kernel: Kernel) -> str:
         """A function that the path calls and whose length nobody knows, if there is one."""
@@ -138,6 +142,14 @@ class Chosen:
         names = (name for name in calls if name not in SYSTEM_CALLS)
         unseen = next((name for name in names if not name or kernel.load(name) is None), None)
         return "" if unseen is None else demangle(unseen) if unseen else BY_POINTER
+
+    def _few_counted(self, why: str) -> str:
+        """That the profile may be of a small run, in which there is less to gain than usual."""
+        if self.iterations is None or self.iterations >= FEW_COUNTED or not self.cost.lanes.lanes:
+            return ""
+        if any(reason in why for reason in (TOO_SHORT, TOO_MANY, MEMORY)):
+            return ""  # whatever the iterations are
+        return f"the profile saw {self.iterations:.1f} iterations a thread: {USUAL_RUN}"
 
     @property
     def _known(self) -> str:

@@ -1,8 +1,9 @@
-"""What is chosen where a profile says that a path was come to, and that no lane ever took it."""
+"""What is chosen, and said, by a profile that saw no lane take a path, or few iterations."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from ccc import profile
 from ccc.compiler.transform import transform
 from ccc.emulator import Module
 from ccc.harness.equivalence import run
+from ccc.passes.choice.chosen import USUAL_RUN
 
 
 def never_run(golden: Golden, ptx: str, file: Path) -> str:
@@ -62,3 +64,20 @@ def test_lists_are_not_left_for_a_loop_in_their_turns(asked: str, tmp_path: Path
     profile.of(module).write(tmp_path / "p.json")
     made = transform(ptx, use=str(tmp_path / "p.json"))
     assert [one.strategy for one in made.remarks["k"] if one.applied] == ["engage"]
+
+
+@pytest.mark.parametrize(("times", "is_told"), [(1, True), (4, False)])
+def test_that_a_profile_may_be_of_too_small_a_run_is_told(
+    times: int, is_told: bool, tmp_path: Path
+) -> None:
+    golden = Golden.read(GOLDEN / "context-collection" / "loop_after_both_arms.ptx")
+    ptx = re.sub(r" strategy=\S+", "", golden.before)
+    module = Module(transform(ptx, off=True, profile="p.json").ptx)
+    numbers = golden.launch.argument_text
+    larger = re.sub(r"\b[39]00\b", lambda found: str(times * int(found[0])), numbers)
+    run(module, "k", replace(golden.launch, argument_text=larger))
+    profile.of(module).write(tmp_path / "p.json")
+    made = transform(ptx, use=str(tmp_path / "p.json"))
+    told = str(made.remarks["k"][0].advice)
+    assert "times as fast" in told
+    assert (f"; the profile saw 2.5 iterations a thread: {USUAL_RUN}; " in told) == is_told
