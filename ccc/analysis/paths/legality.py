@@ -227,7 +227,17 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
                 raise Refused(
                     f"lanes may wait before the path{at(spin.poll)} for what is done in it or "
                     f"after it{at(instruction)}; leave the critical section before the branch"
+                    + _way_out_of_a_table(spin, instruction, facts)
                 )
+
+
+def _way_out_of_a_table(spin: Spin, other: Instruction, facts: Facts) -> str:
+    """What serves where lanes may only look for a free place, and others seem to write there."""
+    apart = facts.memory.apart
+    could_be = apart.could_be(spin.poll, other) and not apart.are(spin.poll, other)
+    if "cas" not in spin.poll.modifiers or not could_be:
+        return ""
+    return ', or, where it takes free places of a table, declare its pointer "__restrict__"'
 
 
 def _looks_at_its_own(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
