@@ -10,7 +10,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
 from ccc.passes.choice.exchange import PARTING
 from ccc.passes.choice.lanes import Lanes
-from ccc.passes.choice.streams import Stream, streams
+from ccc.passes.choice.streams import Stream, streams, streams_by_block
 from ccc.passes.choice.turns import Turn
 from ccc.passes.choice.work import Passage, Work, passage, work_of_blocks
 from ccc.passes.policy import turns_of
@@ -32,7 +32,8 @@ class PathCost:
         turns: that a task does before lanes meet.
         turn: if it is an inner loop, what is known of its turns besides.
         streams: what it reads and writes if it is a branch.
-        rest_streams: what the rest does.
+        rest_streams: what the rest does each time.
+        last_streams: what it does behind the loop around the path, once in an iteration.
     """
 
     path: Path
@@ -44,6 +45,7 @@ class PathCost:
     turn: Turn
     streams: tuple[Stream, ...] = ()
     rest_streams: tuple[Stream, ...] = ()
+    last_streams: tuple[Stream, ...] = ()
 
     @staticmethod
     def of(path: Path, lanes: Lanes, inner: Collection[Path], facts: Facts) -> PathCost:
@@ -51,10 +53,10 @@ class PathCost:
         blocks = path.blocks.difference(*(one.blocks for one in inner))
         counted = lanes.length is not None
         found = facts.once(_code, (path, blocks, counted))
-        through, rest, turn, own_streams, rest_streams = found
+        through, rest, turn, *every = found
         own, turn = through.scaled_to(lanes.length), turn.scaled(through.scale(lanes.length))
         words, turns = context_words(path), turns_of(path, facts)
-        return PathCost(path, lanes, own, rest, words, turns, turn, own_streams, rest_streams)
+        return PathCost(path, lanes, own, rest, words, turns, turn, *every)
 
     @property
     def plain(self) -> Work:
@@ -77,7 +79,9 @@ class PathCost:
         if not entered:
             return 0.0
         lanes = min(self.lanes.lanes / entered, WARP_SIZE)
-        return entered * sum(one.parted(lanes) for one in self.rest_streams)
+        each = sum(one.parted(lanes) for one in self.rest_streams)
+        once = sum(one.parted(lanes) for one in self.last_streams)
+        return entered * each + min(entered, 1) * once
 
     @property
     def full_turn(self) -> Work:
@@ -96,19 +100,31 @@ _Streams = tuple[Stream, ...]
 
 def _code(
     part: tuple[Path, frozenset[str], bool], facts: Facts
-) -> tuple[Passage, Work, Turn, _Streams, _Streams]:
+) -> tuple[Passage, Work, Turn, _Streams, _Streams, _Streams]:
     """What a path does in some blocks, in the rest of the iteration, and as an inner loop, whatever
     its lanes are. Where its length was ``counted``, it is a mixture of all that lies in it."""
     path, blocks, counted = part
     once = path.entry if path.repeats else ""
     through = passage(blocks, facts, path.entry, once, saves=True, all_ways=counted)
-    rest, rest_streams = Work(), _Streams()
+    rest, rest_streams, last_streams = Work(), _Streams(), _Streams()
     if path.continuation and path.join is not None:
         own_rest = _own_rest(path, path.join, facts)
         rest = work_of_blocks(own_rest, facts, path.join)
-        rest_streams = streams(own_rest, facts, path.loop.loop, path.join)
+        around = _turn_around(path) or own_rest
+        every = streams_by_block(own_rest, facts, path.loop.loop, path.join)
+        rest_streams = tuple(s for label in every if label in around for s in every[label])
+        last_streams = tuple(s for label in every if label not in around for s in every[label])
     own_streams = () if path.repeats else streams(blocks, facts, path.loop.loop, path.entry)
-    return through, rest, Turn.of(path, blocks, facts), own_streams, rest_streams
+    turn = Turn.of(path, blocks, facts)
+    return through, rest, turn, own_streams, rest_streams, last_streams
+
+
+def _turn_around(path: Path) -> frozenset[str]:
+    """The blocks of the inner loop that a path lies in, whose turns come by it; none if in none."""
+    around = path.parent
+    while around is not None and not around.repeats:
+        around = around.parent
+    return frozenset() if around is None else around.blocks
 
 
 def _own_rest(path: Path, join: str, facts: Facts) -> frozenset[str]:

@@ -84,10 +84,19 @@ def streams(
 
     What the turns of a loop in them access again is in the cache after the first.
     """
-    found: list[Stream] = []
+    found = streams_by_block(labels, facts, around, entry, once)
+    return tuple(one for mine in found.values() for one in mine)
+
+
+def streams_by_block(
+    labels: Collection[str], facts: Facts, around: Loop, entry: str, once: str = ""
+) -> dict[str, list[Stream]]:
+    """The same, by the blocks that they are in."""
+    every: dict[str, list[Stream]] = {}
     steps = turn_strides(around, facts)
     lanes = lane_strides(facts)
     for label, often in times(labels, facts, entry, once).items():
+        found = every.setdefault(label, [])
         code = list(facts.blocks[label].instructions)
         inside = [loop for loop in facts.loops if label in loop.blocks < around.blocks]
         turns = turn_strides(min(inside, key=_size), facts) if inside else {}
@@ -100,7 +109,7 @@ def streams(
                 elif stride is not None:
                     is_again = inside and address_stride(one, turns) == 0
                     found.append(_stream(one, stride, stores, min(often, 1) if is_again else often))
-    return tuple(found)
+    return every
 
 
 def _size(loop: Loop) -> int:

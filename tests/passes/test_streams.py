@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from folders import GOLDEN
+from goldens import Golden
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.find import find_paths
 from ccc.analysis.paths.model import Path
 from ccc.compiler.transform import transform
 from ccc.parse import parse_function, parse_module
@@ -12,6 +15,7 @@ from ccc.passes.choice.chosen import ANYWAY, APART, LOSES, MEMORY
 from ccc.passes.choice.cost_model import LoopCost
 from ccc.passes.choice.exchange import STREAMED
 from ccc.passes.choice.lanes import Lanes
+from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.choice.streams import Stream, streams
 from ccc.passes.choice.work import ONE_ADDRESS, work_of_blocks
 from ccc.passes.grid_stride import GridStride
@@ -257,3 +261,19 @@ def test_the_blocks_of_a_grid_are_so_many_iterations_as_a_multiprocessor_has_no_
         gains.append(cost.slots({}) / cost.slots({path: "queue"}))
     assert iterations == [1, 1, 64]
     assert gains[0] == gains[1] < 1 < gains[2]
+
+
+def test_what_lies_behind_the_turns_of_a_task_is_come_to_once_in_an_iteration() -> None:
+    """A branch in these turns carries the task along, to the store behind them."""
+    golden = Golden.read(GOLDEN / "context-collection" / "branches_of_a_walk.ptx")
+    (piece,) = (p for p in parse_module(golden.before).functions if p.name == "k")
+    facts = Facts(parse_function(piece))
+    paths = [p for p in find_paths(facts) if isinstance(p, Path) and p.parent and p.join]
+    assert paths
+    for path in paths:
+        lanes = Lanes("", 16.0, 64.0)
+        cost = PathCost.of(path, lanes, (), facts)
+        assert not cost.rest_streams
+        once = sum(one.parted(4) for one in cost.last_streams)
+        assert once > 0
+        assert cost.parted(16.0) == pytest.approx(once)
