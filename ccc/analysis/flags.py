@@ -43,6 +43,9 @@ def flag_operation(
     """
     operation = next((one for one in SETS if all(_keeps_a_flag(i, web, one) for i in mine)), None)
     exact = _exact(web, mine)
+    masked = {i.operands[1] for i in mine if i.name == "and" and "pred" not in i.types}
+    if operation == "or" and not masked <= exact:
+        return None  # a number that stands for 1 may have no bit in the mask
     ends = {loop.header, *loop.blocks, *(target for _, target in loop.exits(facts.graph))}
     held = web & frozenset[Register]().union(*map(facts.liveness.live_in, ends))
     is_flag = held <= exact and all(
@@ -66,7 +69,7 @@ def _keeps_a_flag(instruction: Instruction, web: set[Register], operation: str) 
     if name == "and" and mine == [True, False]:
         mask = _integer(sources[1])  # of a byte
         if mask is not None:
-            return bool(mask & 1) and operation == "and"
+            return bool(mask & 1)
     if name == operation:
         return sum(mine) == 1 and (operation == "or" or "pred" in instruction.types)
     if name == "setp":

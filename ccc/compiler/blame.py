@@ -221,6 +221,8 @@ class Blame:
             return text.replace(REDUCTION_HINT, f'if no iteration needs "{name}" of another, {OWN}')
         if operation in KEEPS:
             return _with_extreme(text, operation, name)
+        if operation != "+" and REDUCTION_HINT in text:
+            return _with_clauses(text, [(operation, name)])
         return text.replace(SUMS, f"reduction({operation}: {name})")
 
     def _advice(self, remark: Remark, text: str) -> str:

@@ -24,6 +24,8 @@ _LEAST_OR_MOST = re.compile(
     rb"(?:(?:::)?(?:cuda::)?std)?(?:::)?(?:f|u|ll|ull)?(min|max)f?(?:<[^<>]*>)?"
 )
 """The functions of the C++ and CUDA libraries that give the less or the greater of two."""
+_FLAGS = {b"true": "|", b"1": "|", b"false": "&", b"0": "&"}
+_JOINED = {b"||": "|", b"&&": "&"}
 _SOUGHT = {b"<": ("min", "max"), b">": ("max", "min")}
 """What is sought where a new value stands on the left of a comparison, or on its right."""
 
@@ -79,6 +81,19 @@ def operator(change: Node) -> str | None:
     if "=" in signs and value is not None:
         return _operator_in(_text(changed), bare(value) or value)
     return next((_OPERATORS[sign] for sign in signs if sign in _OPERATORS), None)
+
+
+def flag(change: Node) -> str | None:
+    """The operation of a reduction that an assignment is which only ever sets a flag, ``f = true``
+    or ``f = f || x``, or only ever clears one."""
+    changed = _place(change.child_by_field_name(CHANGES[change.type]))
+    value = bare(change.child_by_field_name("right"))
+    if changed is None or value is None or "=" not in [child.type for child in change.children]:
+        return None
+    left, sign, right = _sides(value)
+    name = _text(changed)
+    joined = _JOINED.get(sign) if (left == name) != (right == name) else None
+    return _FLAGS.get(_text(value)) or joined
 
 
 def takes_no_number(change: Node) -> bool:

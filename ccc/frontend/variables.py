@@ -198,6 +198,9 @@ class Suspects:
         handed = handed_over(path, self._placement.functions)
         own += [(by, one.base) for one in handed for by in one.operators or {None}]
         made = {by for by, base in own if updates.name_of(base) == text}
+        if made == {None}:
+            made = {updates.flag(one) for one, base in updates.changes(path)
+                    if updates.name_of(base) == text}  # fmt: skip
         return made.pop() if len(made) == 1 else None
 
     def _is_of_numbers(self, change: Node, base: Node) -> bool:

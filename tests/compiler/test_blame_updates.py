@@ -21,6 +21,7 @@ template <class T> __device__ __forceinline__ void keep(T &r, T x) { if (x < r) 
 __global__ void k(const float *x, float *y, int n) {
     Hit hit = {100, -1, 0};
     int number = 0;
+    bool found = false, all = true;
     float least = 100, most = 0;
 #pragma ccc for
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
@@ -28,7 +29,7 @@ __global__ void k(const float *x, float *y, int n) {
 #pragma ccc if
         if (v > 3) { for (int t = 0; t < 9; ++t) v = sqrtf(v + t); UPDATE }
     }
-    y[threadIdx.x] = least + most + hit.best + hit.at + hit.sum + number;
+    y[threadIdx.x] = least + most + hit.best + hit.at + hit.sum + number + found + all;
 }
 """
 WAYS = [
@@ -43,6 +44,11 @@ WAYS = [
     ("add_to(&hit.sum, v);", "reduction(+: hit.sum)"),
     ("keep<float>(least, v);", "reduction(min: least)"),
     ("hit.sum += v; most += v;", "reduction(+: hit.sum, most)"),
+    ("if (v > 80) number = 1;", "reduction(|: number)"),
+    ("if (v > 80) found = true;", "reduction(|: found)"),
+    ("found = found || v > 80;", "reduction(|: found)"),
+    ("all = all && v < 80;", "reduction(&: all)"),
+    ("hit.sum += v; number += 1;", "reduction(+: hit.sum)"),
 ]
 
 

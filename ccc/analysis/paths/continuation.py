@@ -205,7 +205,7 @@ def _check_owner(
     in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
     reads = [i for i in (*in_path, *in_rest) if i in more and i not in fetches and i.name == "ld"]
     if culprit is not None:
-        _refuse_value_of_path(path, _shown(culprit, in_path, path, facts), reads, facts)
+        _refuse_value_of_path(path, culprit, in_path, reads, facts)
     culprit = next((i for i in in_rest if i not in fetches and i in more), None)
     if culprit is not None and culprit.name == "atom":
         raise Refused(
@@ -228,25 +228,34 @@ def _check_owner(
         )
 
 
-def _shown(
+def _maker(
     culprit: Instruction, needed: Sequence[Instruction], path: CheckedPath, facts: Facts
 ) -> Instruction:
-    """What of the path to point to: in the place of a branch, what makes the value in the end."""
-    if not culprit.is_terminator or path.join is None:
+    """What makes the value in the end, of what is needed of the path: it stands in the line that
+    sets the variable, and what it is made from need not. If there are several, a floating-point
+    one, since of that a reduction has to be told."""
+    if path.join is None:
         return culprit
     handed = facts.liveness.live_in(path.join)
     made = [one for one in needed if not handed.isdisjoint(one.defined())]
-    return made[-1] if made else culprit
+    floating = [one for one in made if one.types[-1:] in (("f32",), ("f64",))]
+    return (floating or made or [culprit])[-1]
 
 
 def _refuse_value_of_path(
-    path: CheckedPath, culprit: Instruction, reads: Sequence[Instruction], facts: Facts
+    path: CheckedPath,
+    culprit: Instruction,
+    needed: Sequence[Instruction],
+    reads: Sequence[Instruction],
+    facts: Facts,
 ) -> NoReturn:
     """The next iteration would need what the path computes by itself.
 
     Raises:
         Refused: always; how to do without depends on what it is.
     """
+    maker = _maker(culprit, needed, path, facts)
+    culprit = maker if culprit.is_terminator else culprit
     if path.turn is not path.loop.loop:
         of_turns = path.parent is not None and path.parent.marker.kind == "variable"
         go_there = (
@@ -261,7 +270,7 @@ def _refuse_value_of_path(
             )
         raise Refused(
             "the next turn of the loop around it, or what follows that loop, needs a value that "
-            f"the path computes{at(culprit)}; {own}{go_there}remove this annotation, so that the "
+            f"the path computes{at(maker)}; {own}{go_there}remove this annotation, so that the "
             "loop around it may be collected with all that lies in it, or add the value up with an "
             "atomic"
         )
@@ -278,7 +287,7 @@ def _refuse_value_of_path(
         )
     raise Refused(
         "the next iteration, or the code after the loop, needs a value that the path computes"
-        f"{at(culprit)}; {_unset_hint(path, facts) or _reduction_hint(path, facts)}"
+        f"{at(maker)}; {_unset_hint(path, facts) or _reduction_hint(path, facts)}"
     )
 
 
