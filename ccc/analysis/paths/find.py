@@ -47,6 +47,7 @@ TRAPPED = (
     "and if the loop only adds it up, say so on the loop: reduction(+: s)"
 )
 LEAVES = "decide before the branch whether to go on: break, goto and return come too late there"
+_ENDS_TURNS = "let it set a variable instead, for which that loop's condition asks, or "
 NOT_INLINED = "it is in a device function that was not inlined into its kernel"
 _LOOP_LEFT = "the loop around it is left alone: "
 
@@ -399,8 +400,9 @@ def _place(
     if EXIT in outside:
         raise Refused(f"the path returns from the kernel; {LEAVES}")
     if outside:
-        around = "the loop around it" if parent and parent.repeats else "the annotated loop"
-        raise Refused(f"the path jumps out of {around}; {LEAVES}")
+        if parent and parent.repeats:
+            raise Refused(f"the path jumps out of the loop around it; {_ENDS_TURNS}{LEAVES}")
+        raise Refused(f"the path jumps out of the annotated loop; {LEAVES}")
     if not targets:
         raise Refused("the path never comes back to the loop")
     scope = loop.blocks if parent is None or parent.repeats else parent.region
