@@ -195,7 +195,9 @@ def is_left_at_its_end(case: Node) -> bool:
     """Whether nobody goes on behind the last statement of a case, or of a block, as far as that
     statement alone tells."""
     statements = [one for one in case.named_children if one.type != "comment"]
-    last = statements[-1] if statements else case
+    if not statements:
+        return False
+    last = statements[-1]
     return last.type in _LEAVING or (last.type == "compound_statement" and is_left_at_its_end(last))
 
 

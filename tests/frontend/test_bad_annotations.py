@@ -184,6 +184,8 @@ def cases(*each: str, prob: str = "0.9") -> str:
         (cases("case 0: case 1: a(); break;"), None),
         (cases("case 0: a();", "case 1: b(); break;"), None),  # lanes of both come to the second
         (cases("case 0: if (n) break;", "case 1: b(); break;"), None),
+        (cases("case 0: {}", "case 1: b(); break;"), None),
+        (cases("case 0: { /* nothing */ }", "case 1: { {} }", "default: b();"), None),
         (cases(*(f"case {n}: a(); break;" for n in range(3)), prob="0.34"), None),  # it is rounded
         (cases(*(f"case {n}: a(); break;" for n in range(4)), prob="1.0/4"), None),
         (cases(), None),
