@@ -7,9 +7,12 @@ code itself gets shorter, for the lanes that were counted.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ccc.analysis.cfg import reachable
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import FoundPath
 from ccc.analysis.paths.nests import Nest
 from ccc.passes.choice.exchange import TURNS, exchange
@@ -88,11 +91,21 @@ def _ahead(lanes: Lanes) -> float:
 
 
 def flattening_at_worst(nest: Nest, kernel: Kernel) -> float:
-    """The same if lanes never wait for one another, and each turn ends the iteration of a lane."""
+    """The same if lanes never wait for one another, and each turn ends the iteration of a lane as
+    soon as it may: a loop that asks first whether to go on may do nothing else."""
     turn, rest = _turn_and_rest(nest, kernel)
+    ways = _ways_out(nest.inner, kernel.facts)
+    turn = min(ways, key=lambda one: one.slots(kernel.arch), default=turn)
     cost = TURNS["flatten"]
     after = turn + exchange(cost.turn + cost.meeting + cost.start) + rest
     return _ratio(turn.slots(kernel.arch), after.slots(kernel.arch))
+
+
+def _ways_out(loop: Loop, facts: Facts) -> Iterator[Work]:
+    """What a turn takes that leaves a loop, for each place where it may."""
+    for source in {source for source, _ in loop.exits(facts.graph)}:
+        before = reachable(facts.graph.predecessors, [source], stops={loop.header})
+        yield work_of_blocks(before & loop.blocks, facts, loop.header, loop.header)
 
 
 def _turn_and_rest(nest: Nest, kernel: Kernel) -> tuple[Work, Work]:

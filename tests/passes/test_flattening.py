@@ -249,6 +249,7 @@ def test_a_counter_serves_long_turns_though_nobody_asks() -> None:
     [
         ("\t@%p1 bra FAR;\n", ""),  # a shorter turn
         ("INNER:", "\tsetp.eq.s32 %p1, %r4, 0;\n\t@%p1 bra PAST;\nINNER:"),  # none for some
+        ("FAR:", "\tsetp.eq.s32 %p1, %r4, 0;\n\t@%p1 bra PAST;\nFAR:"),  # it asks first
         ("// ccc.for 1", "// ccc.loop 1"),
         ("ccc.while 2 k.cu:2:1", "ccc.while 2 k.cu:2:1 strategy=leave"),
         ("mov.u32 %r3, %r2;", "add.s32 %r3, %r2, %ctaid.x;"),
