@@ -40,6 +40,7 @@ from ccc.analysis.paths.model import (
 )
 from ccc.analysis.paths.own_memory import check_own_memory
 from ccc.analysis.paths.tail_calls import tail_calls
+from ccc.ir.markers import UNROLLS
 
 TRAPPED = (
     "the path comes to a trap, which nvcc puts in the place of what cannot be done, as an atomic "
@@ -175,7 +176,7 @@ class _Examination:
                     "no annotated loop is left around it, since it leaves the one that its switch "
                     f"lies in; {LEAVES}"
                 )
-            raise Refused("no annotated loop is left around it; does the loop run more than once?")
+            raise Refused(f"no annotated loop is left around it; {self._why_none_is_left()}")
         collected = {other.entry: other.loop for other in self.collected if other.repeats}
         turn = around[0]
         loop = self.loops.get(turn.header) or collected.get(turn.header)
@@ -187,6 +188,13 @@ class _Examination:
                 f"times{_end_of(turn, self.facts)}; annotate that loop"
             )
         return loop, turn
+
+    def _why_none_is_left(self) -> str:
+        """What may have become of a loop that is none any more."""
+        markers = (marker for block in self.facts.function.blocks for marker in block.markers)
+        if any(one.kind == "for" and UNROLLS.items() <= one.clauses.items() for one in markers):
+            return "if nvcc unrolled it wholly, as its #pragma unroll says, remove that"
+        return "does the loop run more than once?"
 
     def _other_cases_lie_in_a_loop(self, path: FoundPath) -> bool:
         """Whether it is a case, and other cases of its switch lie in an annotated loop."""
