@@ -10,11 +10,11 @@ stands still for ever. A loop is taken to spin if a place in memory is *polled*,
 may look at it again, and decides whether the loop ends; only where a counter alone ends it, it does
 not. Where a counter ends it as well, whoever waits gives up after a while; but the counter has to
 come to an end for certain (:mod:`ccc.analysis.counted_ends`), or this waits like any other. An
-atomic that itself moves on what it reads, such as a ticket's ``atomicAdd(&next, 1)``, polls
-nothing. Nor does the retry of a compare-and-swap with just the value that was found, if the loop
-ends as soon as one succeeds: then somebody gets on, whoever waits. Nor does one that goes through a
-hash table until it has taken a free place, if nobody ever frees any: what is taken stays so,
-whoever waits.
+atomic that itself moves on what it reads, and so comes to the loop's end, such as
+``atomicAdd(&next, 1) < n``, polls nothing. Nor does the retry of a compare-and-swap with just the
+value that was found, if the loop ends as soon as one succeeds: then somebody gets on, whoever
+waits. Nor does one that goes through a hash table until it has taken a free place, if nobody ever
+frees any: what is taken stays so, whoever waits.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from ccc.analysis.settled import is_settled, stays_taken
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol
 from ccc.ptx.opcodes import MOVES_ON, Effect
+from ccc.ptx.operations import INVERSE, SWAPPED, UNSIGNED
 from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.types import ANEW, TYPES
 
@@ -42,21 +43,28 @@ if TYPE_CHECKING:
 _FROM_ELSEWHERE = Effect.READ | Effect.CALL
 _LINEAR = frozenset({"add", "sub", "mov", "mul", "mad", "shl", "cvt", "neg"})
 """What may be made of a counter so that it still comes to its end."""
+_FOLLOWING = frozenset({"add", "mov", "shl", "cvt", "shfl"})
+"""What may be made of a number so that it grows as that does."""
 _ORDERED = frozenset({"lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"})
 
 
 @dataclass(frozen=True, slots=True)
 class Spin:
-    """``blocks`` in which lanes may wait for others; ``poll`` is what they look at.
+    """``blocks`` in which lanes may wait for others; ``polls`` are all that they look at.
 
     A loop that ``counts`` is to be ended by a counter as well; whoever ``gives_up`` waits for a
     while only, since it certainly is.
     """
 
     blocks: frozenset[str]
-    poll: Instruction
+    polls: tuple[Instruction, ...]
     counts: bool = False
     gives_up: bool = False
+
+    @property
+    def poll(self) -> Instruction:
+        """The first of them."""
+        return self.polls[0]
 
     @property
     def way_out(self) -> str:
@@ -78,7 +86,7 @@ def find_spins(facts: Facts) -> list[Spin]:
     for label in facts.graph:
         for instruction in facts.blocks[label].instructions if label != EXIT else ():
             if instruction.name == "call" and _callee_spins(instruction, facts):
-                found.append(Spin(frozenset({label}), instruction))
+                found.append(Spin(frozenset({label}), (instruction,)))
     return found
 
 
@@ -97,10 +105,10 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     body = [i for label in sorted(loop.blocks) for i in facts.blocks[label].instructions]
     slices = _Slices(loop, facts)
     carried = facts.liveness.live_in(loop.header) & {r for i in body for r in i.defined()}
-    polls = {i: None for i in body if _is_poll(i, slices, carried, facts)}
+    polls = [i for i in body if _is_poll(i, slices, carried, facts)]
     decided = slices.of(*loop.blocks) if polls else ()
-    poll = next((poll for poll in polls if poll in decided), None)
-    if poll is None or _retries(slices):
+    deciding = tuple(poll for poll in polls if poll in decided)
+    if not deciding or _retries(slices):
         return None
     stepped = {r for r in carried & slices.each_trip.keys() if _is_stepped(r, slices)}
     bounds = frozenset(i for i in body if _is_bounded(i, stepped, slices))
@@ -109,16 +117,16 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     }
     counted = {s for s in certain if certain[s] or _counts(s, stepped, bounds, slices)}
     if not counted:
-        return Spin(frozenset(loop.blocks), poll)
+        return Spin(frozenset(loop.blocks), deciding)
     anew = [i for i in polls if slices.is_fenced or i.name != "ld" or _is_strong(i)]
     watched = set[Instruction]().union(
         *(slices.of(source, but=certain[source]) for source in counted),
         *(slices.leading_to(source, counted) for source in slices.leaving - counted),
     )
-    poll = next((poll for poll in anew if poll in watched), None)
-    if poll is None:
+    seen = tuple(poll for poll in anew if poll in watched)
+    if not seen:
         return None
-    return Spin(frozenset(loop.blocks), poll, counts=True, gives_up=any(certain.values()))
+    return Spin(frozenset(loop.blocks), seen, counts=True, gives_up=any(certain.values()))
 
 
 def _certain_ends(source: str, slices: _Slices) -> list[Instruction]:
@@ -409,7 +417,23 @@ class _Slices:
                     worklist += maker.used()
                     if maker.space == "param":
                         worklist += [symbol.name for symbol in maker.symbols()]
+                    for writer in self.written_for(maker):
+                        worklist += writer.used()
+                        found |= {writer} if writer.effects & Effect.CALL else set()
         return found
+
+    def written_for(self, load: Instruction) -> Iterable[Instruction]:
+        """What of the loop may write what a load reads, so that a value comes through memory."""
+        if load.name not in ("ld", "ldu") or "nc" in load.modifiers or load.space == "param":
+            return ()
+        own = load.space == "local"
+        writers = (i for i in self.body if i.effects & (Effect.WRITE | Effect.CALL))
+        return [
+            i
+            for i in writers
+            if (own and (i.space in ("local", "") or i.effects & Effect.CALL))
+            or (not own and self.facts.memory.conflict([i], [load]))
+        ]
 
 
 def _is_copy(instruction: Instruction) -> bool:
@@ -442,17 +466,18 @@ def _is_poll(
     ):
         return False
     words = set(instruction.modifiers)
-    if instruction.name == "ld":
+    if instruction.name != "atom":
         anew = bool(words & ANEW) or slices.is_fenced
         return anew or not goes_on
     operand = instruction.operands[2]
     if isinstance(operand, Immediate) and operand.integer and words & MOVES_ON:
-        return _is_taken_back(instruction, slices, facts)
+        ends = _ends_by_moving(instruction, operand.integer, slices)
+        return not ends or _is_taken_back(instruction, slices, facts)
     return True
 
 
 def _reads_what_may_change(instruction: Instruction) -> bool:
-    if instruction.name not in ("ld", "atom") or "nc" in instruction.modifiers:
+    if instruction.name not in ("ld", "ldu", "atom") or "nc" in instruction.modifiers:
         return False
     return instruction.space not in ("param", "local", "const")
 
@@ -489,10 +514,48 @@ def _was_found(swap: Instruction, slices: _Slices) -> bool:
     return found
 
 
+def _ends_by_moving(atomic: Instruction, step: int, slices: _Slices) -> bool:
+    """Whether a loop ends when what an atomic moves on by a ``step`` has come past some bound."""
+    if "add" not in atomic.modifiers:
+        return False  # it begins anew where its type, or its operand, says
+    beyond = ("gt", "ge") if step > 0 else ("lt", "le")
+    return any(
+        slices.leaves_if(source, one, value) and _relation(one, value, atomic, slices) in beyond
+        for source in filter(slices.always, slices.leaving)
+        for one in slices.of(source)
+        if one.name == "setp" and len(one.operands) == 3 and one.types[-1][0] in "sub"
+        for value in (False, True)
+    )
+
+
+def _relation(
+    comparison: Instruction, value: bool, atomic: Instruction, slices: _Slices
+) -> str | None:
+    """That of what an atomic has found to what is the same in all trips, if a comparison of these
+    has a value."""
+    word = comparison.modifiers[0]
+    relation = UNSIGNED.get(word, word)
+    one, other = comparison.operands[1:]
+    if not slices.is_same(other):
+        one, other, relation = other, one, SWAPPED[relation]
+    if not slices.is_same(other) or not _follows(one, atomic, slices):
+        return None
+    return relation if value else INVERSE[relation]
+
+
+def _follows(operand: Operand, atomic: Instruction, slices: _Slices) -> bool:
+    """Whether a value is what an atomic has found, perhaps with more added, or that of another
+    lane."""
+    made = slices.behind([operand]) if isinstance(operand, Register) else set()
+    return atomic in made and all(one is atomic or one.name in _FOLLOWING for one in made)
+
+
 def _is_taken_back(atomic: Instruction, slices: _Slices, facts: Facts) -> bool:
     """Whether something else in the loop writes what an atomic has moved on."""
     mine = roots(atomic, facts)
     for instruction in slices.body:
+        if instruction.effects & Effect.CALL and callee(instruction) not in SYSTEM_CALLS:
+            return True
         writes = instruction.effects & Effect.WRITE and instruction is not atomic
         if writes and instruction.name in ("st", "red", "atom"):
             others = roots(instruction, facts)

@@ -215,7 +215,7 @@ WAIT:
         ("atom.global.add.u32 %r1, [%rd3], 1; red.global.add.u32 [%rd3], -1;", True),
         ("atom.global.exch.b32 %r1, [%rd3], 1;", True),
         ("atom.global.add.u32 %r1, [%rd3], 0;", True),
-        ("atom.global.add.u32 %r1, [%rd3], 1;", False),
+        ("atom.global.add.u32 %r1, [%rd3], 1;", True),  # a lock, which is 0 when it is free
         ("atom.global.or.b32 %r1, [%rd3], 0;", True),
         ("add.s64 %rd3, %rd3, 4; ld.volatile.global.u32 %r1, [%rd3];", True),
         ("ld.volatile.global.u32 %r2, [%rd3]; add.s32 %r1, %r1, -1;", False),
@@ -231,6 +231,39 @@ WAIT:
 )
 def test_loops_that_spin(poll: str, spins: bool) -> None:
     assert bool(facts_of(SPIN.format(poll=poll)).spins) == spins
+
+
+@pytest.mark.parametrize(
+    ("relation", "atomic", "spins"),
+    [
+        ("lt.s32", "add.u32 %r1, [%rd3], 1", False),
+        ("le.u32", "add.u32 %r1, [%rd3], 32", False),
+        ("gt.s32", "add.u32 %r1, [%rd3], -1", False),
+        ("gt.s32", "add.u32 %r1, [%rd3], 1", True),
+        ("lt.s32", "add.u32 %r1, [%rd3], -1", True),
+        ("lt.s32", "inc.u32 %r1, [%rd3], 7", True),
+        ("lt.s32", "add.u32 %r1, [%rd3], 1; st.global.u32 [%rd3], 0", True),
+        ("lt.s32", "add.u32 %r1, [%rd3], 1; and.b32 %r1, %r1, 7", True),
+        ("lt.s32", "add.u32 %r1, [%rd3], 1; add.s32 %r1, %r1, %r5", False),
+    ],
+)
+def test_an_atomic_may_come_to_the_end_by_itself(relation: str, atomic: str, spins: bool) -> None:
+    """It does where the loop goes on until what it moves on is past a bound."""
+    text = SPIN.format(poll=f"atom.global.{atomic};").replace("ne.s32", relation)
+    assert bool(facts_of(text.replace("%r1, 0;", "%r1, 100;")).spins) == spins
+
+
+def test_all_that_a_loop_looks_at_is_polled() -> None:
+    two = "ld.volatile.global.u32 %r2, [%rd3]; atom.shared.cas.b32 %r1, [s], 0, 1;"
+    (spin,) = facts_of(SPIN.format(poll=f"{two} or.b32 %r1, %r1, %r2;")).spins
+    assert [one.name for one in spin.polls] == ["ld", "atom"]
+
+
+def test_what_was_looked_at_may_come_through_memory() -> None:
+    poll, through = "ld.volatile.global.u32 %r2, [%rd3];", "[own], %r2; ld.local.u32 %r1, [own];"
+    text = SPIN.format(poll=f"{poll} st.local.u32 {through}")
+    (spin,) = facts_of(text.replace("WAIT:", ".local .b32 own;\nWAIT:", 1)).spins
+    assert "ld.volatile" in spin.poll.opcode
 
 
 COUNTED = "ld.volatile.global.u32 %r1, [%rd3]; add.s32 %r3, %r3, 1;"

@@ -23,6 +23,7 @@ from ccc.analysis.paths.model import (
 from ccc.analysis.paths.reductions import register_at
 from ccc.analysis.spinning import Spin, roots
 from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Address
 from ccc.ptx.barriers import waits_for_the_block
 from ccc.ptx.opcodes import EXCHANGES, Effect
 from ccc.ptx.types import ANEW, OWN_SPACES
@@ -217,25 +218,68 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
 
     later = loop.blocks & reachable(step, [path.entry])
     for spin in facts.spins:
-        if not spin.blocks < loop.blocks or spin.blocks <= path.blocks or spin.gives_up:
+        if path.repeats and spin.blocks < path.blocks:
+            _check_turns(spin, path, facts)
+        if not spin.blocks < loop.blocks or spin.blocks <= path.blocks:
             continue
         if path.carries_parent and _looks_at_its_own(spin, path, facts):
             continue
-        polled = roots(spin.poll, facts)
+        if path.entry not in reachable(step, spin.blocks):
+            continue
         for instruction in instructions_of(later, facts):
-            if path.entry in reachable(step, spin.blocks) and may_end(instruction, polled, facts):
+            if (poll := ended_by(spin, instruction, facts)) is not None:
                 raise Refused(
-                    f"lanes may wait before the path{at(spin.poll)} for what is done in it or "
+                    f"lanes may wait before the path{at(poll)} for what is done in it or "
                     f"after it{at(instruction)}; leave the critical section before the branch"
-                    + _way_out_of_a_table(spin, instruction, facts)
+                    + _way_out_of_a_table(poll, instruction, facts)
                 )
 
 
-def _way_out_of_a_table(spin: Spin, other: Instruction, facts: Facts) -> str:
+def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
+    """That no lane holds a lock when a turn of a path has ended, since its task may be set aside.
+
+    It is given back by a write of the address that it was taken by.
+
+    Raises:
+        Refused: one may.
+    """
+    inside = path.blocks - {path.entry}
+
+    def step(label: str) -> Iterable[str]:
+        return facts.graph.successors(label) if label in path.blocks else ()
+
+    after = {to for at in spin.blocks for to in facts.graph.successors(at)} - spin.blocks
+    for poll in spin.polls:
+        gives = [
+            label
+            for label in inside - spin.blocks
+            if any(_gives_back(one, poll) for one in facts.blocks[label].instructions)
+        ]
+        is_lock = poll.name == "atom" and any(
+            ended_by(spin, one, facts)
+            for one in instructions_of(path.loop.loop.blocks - spin.blocks, facts)
+        )
+        if is_lock and not reachable(step, after, stops=gives) <= inside:
+            raise Refused(
+                f"a lock may still be held when a turn ends{at(poll)}; give it back in the turn "
+                "that takes it"
+            )
+
+
+def _gives_back(instruction: Instruction, poll: Instruction) -> bool:
+    """Whether an instruction writes where a lock was taken."""
+    places = [
+        {operand for operand in one.operands if isinstance(operand, Address)}
+        for one in (instruction, poll)
+    ]
+    return bool(instruction.effects & Effect.WRITE) and places[0] == places[1]
+
+
+def _way_out_of_a_table(poll: Instruction, other: Instruction, facts: Facts) -> str:
     """What serves where lanes may only look for a free place, and others seem to write there."""
     apart = facts.memory.apart
-    could_be = apart.could_be(spin.poll, other) and not apart.are(spin.poll, other)
-    if "cas" not in spin.poll.modifiers or not could_be:
+    could_be = apart.could_be(poll, other) and not apart.are(poll, other)
+    if "cas" not in poll.modifiers or not could_be:
         return ""
     return ', or, where it takes free places of a table, declare its pointer "__restrict__"'
 
@@ -253,12 +297,16 @@ def _looks_at_its_own(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
     return not any(i.effects & Effect.FENCE or ANEW.intersection(i.modifiers) for i in body)
 
 
-def may_end(instruction: Instruction, polled: frozenset[str] | None, facts: Facts) -> bool:
-    """Whether an instruction may write what lanes look at that wait."""
+def ended_by(spin: Spin, instruction: Instruction, facts: Facts) -> Instruction | None:
+    """What lanes look at that wait, and an instruction may write; None if it writes none of it."""
     if not instruction.effects & Effect.WRITE or instruction.space in OWN_SPACES:
-        return False
+        return None
     written = roots(instruction, facts)
-    return polled is None or written is None or not polled.isdisjoint(written)
+    for poll in spin.polls:
+        polled = roots(poll, facts)
+        if polled is None or written is None or not polled.isdisjoint(written):
+            return poll
+    return None
 
 
 def check_independence(path: CheckedPath, invariant_stores: InvariantStores, facts: Facts) -> None:

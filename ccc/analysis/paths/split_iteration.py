@@ -21,10 +21,9 @@ from dataclasses import dataclass, fields, replace
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.continuation import does_more, find_context
 from ccc.analysis.paths.fetches import has_side_effect
-from ccc.analysis.paths.legality import may_end
+from ccc.analysis.paths.legality import ended_by
 from ccc.analysis.paths.model import CheckedPath, Path, Refused, at, instructions_of
 from ccc.analysis.slicing import Region, Slice, slice_region
-from ccc.analysis.spinning import roots
 from ccc.analysis.thresholds import CHEAP_SLICE
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Register
@@ -150,10 +149,9 @@ def _check_waits(
     """No lane waits in a head, or in a path, for what comes behind it: the lane may do the same for
     another iteration before that, as where a lock is taken there and given back in the rest."""
     for spin in facts.spins:
-        if spin.blocks < blocks and not spin.blocks <= rest and not spin.gives_up:
+        if spin.blocks < blocks and not spin.blocks <= rest:
             later = rest if spin.blocks <= inside else inside | rest
-            polled = roots(spin.poll, facts)
-            if any(may_end(i, polled, facts) for i in instructions_of(later, facts)):
+            if any(ended_by(spin, i, facts) for i in instructions_of(later, facts)):
                 raise Refused(
                     f"lanes may wait{at(spin.poll)} for what is done later in an iteration, and "
                     "would begin others before that"
