@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from ccc.remark import Remark
 if TYPE_CHECKING:
     from ccc.compiler.blame import Blame
     from ccc.compiler.earlier import Earlier
+    from ccc.compiler.serving import Standing
     from ccc.profile.match import Place
 
 SEVERITIES = ("warning", "error")
@@ -38,6 +39,10 @@ LTO_REFUSED = (
     "leave out -dlto (-lto, code=lto_*), or give --ccc-off"
 )
 NEVER_TAKEN = "no code is left of this path: the compiler found that it is never taken"
+NOTHING_INSIDE = (
+    "no annotated path stands inside this loop, nor in what it calls, so that there is nothing to "
+    "collect; mark a branch or a loop in it"
+)
 NOWHERE = "no code is left of this: nothing runs it on the device, or it has no effect"
 CARRIED = "the next iteration"
 """How the reasons begin that a variable without a value may lead to."""
@@ -164,7 +169,7 @@ class _Unit:
         self, marked: source.Marked, compiled: str, values: frozenset[int], remarks: Remarks
     ) -> None:
         """Begin to compile what is asked for next, if no more is refused once that is weighed."""
-        refused = _refused(marked.annotations, remarks)
+        refused = _refused(marked.annotations, remarks, compiled)
         is_last = not refused or self.options.profile or _carried(marked.annotations, remarks)
         if self.begin and not is_last and _without_markers(compiled, refused) is None:
             self.begin(self.annotated.mark(without=self.left | refused, values=values).text)
@@ -193,7 +198,7 @@ class _Tried:
     @property
     def refused(self) -> set[int]:
         """The annotations that no copy of their code could be transformed for."""
-        return _refused(self.marked.annotations, self.done.remarks)
+        return _refused(self.marked.annotations, self.done.remarks, self.compiled)
 
     @property
     def without_refused(self) -> str | None:
@@ -270,7 +275,8 @@ def _add_alternatives(
 
 
 def _without_code(marked: source.Marked, ptx: str, name: str) -> list[CccError]:
-    """Of each path that left no code, although its annotated loop did, and of whole functions.
+    """Of each path that left no code, although its annotated loop did, of whole functions, and of
+    loops that seemed to serve paths of functions.
 
     Headers may well hold functions that a source has no use for.
     """
@@ -287,7 +293,19 @@ def _without_code(marked: source.Marked, ptx: str, name: str) -> list[CccError]:
     ]
     nowhere = (a for a in gone if a.home is None and a.loop is None and a.span.file == name)
     found += [CccError(NOWHERE, a.span) for a in nowhere]
+    found += [CccError(NOTHING_INSIDE, a.span) for a in _idle(annotations, kept, ptx)]
     return sorted(found, key=lambda one: one.span.line if one.span else 0)
+
+
+def _idle(annotations: Sequence[Annotation], kept: Collection[int], ptx: str) -> list[Annotation]:
+    """The loops that hold no path, by the text and in the PTX."""
+    loops = [a for a in annotations if a.directive == "for" and a.id in kept]
+    empty = [loop for loop in loops if not _held(loop, annotations)]
+    paths = [a.id for a in _paths(annotations)]
+    try:
+        return [loop for loop in empty if not _standing(ptx).may_hold(loop.id, paths)]
+    except CccError:  # that it cannot be read is told elsewhere
+        return []
 
 
 def _unused(home: Home) -> str:
@@ -365,19 +383,43 @@ def _without_declined(diagnostics: Sequence[str], remarks: Remarks) -> list[str]
     return [one for one in diagnostics if not one.startswith(tuple(told))]
 
 
-def _refused(annotations: Sequence[Annotation], remarks: Remarks) -> set[int]:
-    """The annotations that no copy of their code could be transformed for."""
+def _refused(annotations: Sequence[Annotation], remarks: Remarks, marked: str) -> set[int]:
+    """The annotations that no copy of their code could be transformed for, in ``marked`` PTX."""
     told = [remark for mine in remarks.values() for remark in mine]
     applied = {remark.position for remark in told if remark.applied}
     refused = {remark.position for remark in told} - applied
     left = {a.id for a in annotations if a.span in refused}
-    paths_here = [a.id for a in annotations if a.directive not in ("for", "grid_stride")]
     for loop in reversed(annotations):  # inner loops first
-        # A loop that holds none lexically serves the paths of inlined functions.
-        held = [a.id for a in annotations if a.loop == loop.id] or paths_here
-        if loop.directive == "for" and left.issuperset(held):
+        if loop.directive != "for" or not left.issuperset(_held(loop, annotations)):
+            continue
+        elsewhere = {a.span for a in _paths(annotations) if a.loop in (None, loop.loop)} & applied
+        if not (elsewhere and _serves(loop, elsewhere, remarks, marked)):
             left.add(loop.id)
     return left
+
+
+def _paths(annotations: Sequence[Annotation]) -> list[Annotation]:
+    return [a for a in annotations if a.directive not in ("for", "grid_stride")]
+
+
+def _held(loop: Annotation, annotations: Sequence[Annotation]) -> list[int]:
+    """The annotations whose innermost annotated loop a loop is, by the text."""
+    return [a.id for a in annotations if a.loop == loop.id]
+
+
+def _serves(loop: Annotation, paths: Collection[Span], remarks: Remarks, marked: str) -> bool:
+    """Whether some of the paths were transformed where a loop is, such as those of functions that
+    were inlined into it."""
+    around = _standing(marked).around(loop.id)
+    told = [remark for name in around for remark in remarks.get(name, ())]
+    return any(remark.applied and remark.position in paths for remark in told)
+
+
+@lru_cache(maxsize=1)
+def _standing(marked: str) -> Standing:
+    from ccc.compiler.serving import Standing  # noqa: PLC0415 - loaded by transform
+
+    return Standing(marked)
 
 
 def _carried(annotations: Sequence[Annotation], remarks: Remarks) -> frozenset[int]:
