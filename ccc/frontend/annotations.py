@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 _SPACES = bytes(byte if byte in b"\r\n" else ord(" ") for byte in range(256))
 """Of each byte what stands for it where nothing is to be read, so that lines stay."""
 _UNROLL = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+(unroll\b" + REST + rb")$", re.MULTILINE)
-_TABLE = re.compile(rb"\{[\s{},.+\dxXa-fA-FuUlL-]{500,}\}")  # numbers that nobody need understand
+_LEAST_TABLE = 500
+_NUMBERS = re.compile(rb"[\s{},.+\dxXa-fA-FuUlL-]{%d,}" % _LEAST_TABLE)
+"""What may hold tables that nobody need understand."""
+_BRACE = re.compile(rb"[{}]")
 _ANY_PRAGMA = re.compile(rb"^[ \t]*#[ \t]*pragma\b" + REST + rb"$", re.MULTILINE)
 _SPACE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STATEMENT_WORD = re.compile(rb"(?:\w+\s*:\s*|\[\[[^\]]*\]\]\s*)*(?:for|while|do|if|switch)\b")
@@ -224,10 +227,30 @@ def _blanked(code: bytes, ranges: list[tuple[int, int]]) -> bytes:
     for start, end in ranges:
         own = _ANY_PRAGMA.sub(lambda m: m[0].translate(_SPACES), code[start:end])
         own = _OF_LAMBDA.sub(lambda m: b" " * len(m[0]), own)
-        own = _TABLE.sub(lambda m: b"{" + m[0][1:-1].translate(_SPACES) + b"}", own)
+        own = _NUMBERS.sub(lambda m: _without_tables(m[0]), own)
         parts += [b" " * (start - at), own]
         at = end
     return b"".join([*parts, b" " * (len(code) - at)])
+
+
+def _without_tables(numbers: bytes) -> bytes:
+    """Numbers with spaces for long tables: what stands in braces, with whole pairs of such."""
+    opened: list[int] = []
+    tables: list[tuple[int, int]] = []
+    for brace in _BRACE.finditer(numbers):
+        if brace[0] == b"{":
+            opened.append(brace.start())
+        elif opened:
+            start, end = opened.pop() + 1, brace.start()
+            if end - start >= _LEAST_TABLE:
+                while tables and tables[-1][0] > start:  # those in this one
+                    tables.pop()
+                tables.append((start, end))
+    parts, at = [], 0
+    for start, end in tables:
+        parts += [numbers[at:start], numbers[start:end].translate(_SPACES)]
+        at = end
+    return b"".join([*parts, numbers[at:]])
 
 
 def _end(pattern: re.Pattern[bytes], code: bytes, at: int) -> int:

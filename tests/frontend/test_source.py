@@ -487,6 +487,27 @@ def test_tables_are_not_parsed() -> None:
     assert in_assembly(marked.text).count("asm volatile") == 3
 
 
+ROWS = ", ".join(["{1, 2}"] * 200)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param(f"struct R r[] = {{{ROWS}, {{3, n}}}};", id="a row of other than numbers"),
+        pytest.param(f"struct R r[] = {{{ROWS}}};", id="rows of numbers"),
+        pytest.param(f"struct R r[][200] = {{{{{ROWS}}}, {{{ROWS}}}}};", id="rows of rows"),
+        pytest.param(" " * 600 + "{}", id="a block of nothing"),
+    ],
+)
+def test_of_a_table_as_many_braces_are_read_as_are_closed(table: str) -> None:
+    inside = f"for (int i = 0; i < n; i++) {{ {table}\n#pragma ccc if\nif (a[i]) {{ b(i); }} }}"
+    text = f"void k(int *a, int n) {{\n#pragma ccc for\n{inside}\n}}\n"
+    loop_, branch = mark(text, "k.cu", macros=[]).annotations
+    assert branch.loop == loop_.id
+    assert loop_.home is not None
+    assert loop_.home.name == "k"
+
+
 LOOP_TEXT = """\
 #pragma ccc for
 for (int i = 0; i < n; i++)
