@@ -20,6 +20,7 @@ from itertools import chain
 
 from ccc.errors import CccError, Span
 from ccc.frontend.annotations import Annotation, Annotations
+from ccc.frontend.digraphs import without_digraphs
 from ccc.frontend.linemap import LineMap
 from ccc.frontend.marker_edits import MarkerEdits, apply
 from ccc.frontend.misspelt import misspelt
@@ -114,7 +115,7 @@ class Annotated:
         code = self.text.encode(errors="surrogateescape")
         if next(chain(pragmas(code), misspelt(code)), None) is None:
             return None
-        found = Annotations(code, self.filename, self._macros)
+        found = Annotations(without_digraphs(code), self.filename, self._macros)
         found.read()
         return found
 

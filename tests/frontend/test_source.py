@@ -508,6 +508,12 @@ def test_of_a_table_as_many_braces_are_read_as_are_closed(table: str) -> None:
     assert loop_.home.name == "k"
 
 
+def test_digraphs_are_read() -> None:
+    text = loop('#pragma ccc if\nif (x<:i:>) <% f<::T>("%>"); %> else <% y(); %>')
+    plain = loop('#pragma ccc if\nif (x[ i] ) {  f<::T>("%>"); }  else {  y(); } ')
+    assert mark(text, "k.cu").text == mark(plain, "k.cu").text
+
+
 LOOP_TEXT = """\
 #pragma ccc for
 for (int i = 0; i < n; i++)
