@@ -10,6 +10,7 @@ from ccc.analysis.paths.model import instructions_of
 from ccc.demangle import demangle
 from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.room import no_room, why_no_stacks
+from ccc.passes.strategies.strategy import Hints
 from ccc.passes.thresholds import FEW_COUNTED, GAIN, LONG_PATH, LOSS
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import Effect
@@ -158,8 +159,10 @@ class Chosen:
         if not lanes.is_told:
             if lanes.agree:
                 return AGREE
-            what = "turns" if self.cost.path.repeats else "lanes"
-            return f"and nothing is known of its {what}"
+            if not self.cost.path.repeats:
+                return "and nothing is known of its lanes"
+            is_said = Hints.of(self.cost.path.marker).prob is not None
+            return f"and nothing is known of its turns{', which prob does not tell' * is_said}"
         return f"{lanes.in_words} ({lanes.source})"
 
     def _range(self, name: str) -> tuple[float, float]:
