@@ -24,7 +24,7 @@ def check(name: str) -> None:
             raise CccError(f"cannot make the folder: {in_words(error)}", Span(name)) from error
         name = os.path.join(name, "report.json")
     elif os.path.isdir(name):
-        instead = f"give --ccc-report={name}{os.sep} for a report of each result in it"
+        instead = f"give --ccc-report={name}{os.sep} for a report of each command in it"
         raise CccError(f"this is a folder; {instead}", Span(name))
     check_writable(name)
 

@@ -241,7 +241,7 @@ def test_a_report_that_cannot_be_written_is_told_before_the_work(project: Projec
         said = project(*arguments, "--ccc-report=folder", code=1)
         assert said == (
             "folder: error: this is a folder; "
-            "give --ccc-report=folder/ for a report of each result in it\n"
+            "give --ccc-report=folder/ for a report of each command in it\n"
         )
         assert not (project.folder / "k.o").exists()
 
