@@ -165,5 +165,5 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     near = {} if len(word) > 100 else {one.lower(): one for one in reversed(list(known))}
     lower = word.lower()
     shortened = [one for one in reversed(near) if len(one) > 2 and lower.startswith(one)]
-    matches = shortened or difflib.get_close_matches(lower, near, n=1, cutoff=0.5)
+    matches = shortened or difflib.get_close_matches(lower, near, n=1, cutoff=0.6)
     return near[matches[0]] if matches else None

@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from lark import Lark, Token
 
 Number = int | float
+IN_A_MACRO = "_Pragma(STR(ccc ...)) in a macro, with #define STR(x) #x"
+"""How a macro comes to be a part of an annotation."""
 TOO_DEEP = "this is nested too deeply or too long; write what it comes to"
 _MOST_NESTED = 32
 _MOST_SIGNS = 200
 _SIGNS = re.compile(r"[-+*/%~!&|^<>?.]")
 """What pycparser goes one level deeper for."""
+_LIKE_A_MACRO = re.compile(r"[A-Z_][A-Z_0-9]*")
 _LARGEST = 1 << 64
 _LONGEST = 100
 """No number is written with more characters."""
@@ -50,8 +53,13 @@ DIRECTIVES = {
     "callable": DirectiveKind("the declaration of a __device__ function of another file"),
 }
 
-_MEANT_BY = {"parallel": "for", "loop": "for", "else": "if", "case": "switch", "default": "switch"}
-"""By words of OpenMP and C, the directives that are like theirs, or stand before all of it."""
+_MEANT_BY = {"parallel": "for", "loop": "for"}
+"""By words of OpenMP, the directives that are like theirs."""
+_PARTS = {"else": ("if", "arms"), "case": ("switch", "cases"), "default": ("switch", "cases")}
+"""By words of C that begin a part of a statement, the directive that speaks of the whole, and what
+the parts are called."""
+_WITHOUT_LOOP = ("if", "switch", "while")
+"""Directives of what stands in an annotated loop, and is no such itself."""
 FOR_VARIANTS = ("for const", "for variable")
 SCHEDULES = ("static", "dynamic")
 MAX_CHUNK = 1 << 16
@@ -195,6 +203,9 @@ def _directive_name(tree: Any) -> str:
     if word not in DIRECTIVES:
         meant = _MEANT_BY.get(word)
         hint = did_you_mean(meant) if meant else choices(word, DIRECTIVES)
+        if word in _PARTS:
+            whole, parts = _PARTS[word]
+            hint = f'; remove it: "ccc {whole}", before the {whole}, speaks of all its {parts}'
         raise PragmaError(f'unknown directive "{short(word)}"{hint}', _offset(word))
     return str(word)
 
@@ -238,11 +249,15 @@ def _check_clause(word: Token, directive: str, allowed: tuple[str, ...]) -> None
         )
     if word not in CLAUSES:
         hint = nearest(word, [*allowed, *variants]) or choices(word, allowed)
+        if _LIKE_A_MACRO.fullmatch(word) and word.lower() not in allowed:
+            hint = f", and macros are not expanded here; write the clause, or {IN_A_MACRO}"
         raise PragmaError(f'unknown clause "{short(word)}"{hint}', _offset(word))
     *homes, last = [f'"ccc {name}"' for name, d in DIRECTIVES.items() if word in d.clauses]
     listed = f"{', '.join(homes)} and {last}" if homes else last
+    is_of_loop = word in DIRECTIVES["for"].clauses and directive in _WITHOUT_LOOP
     raise PragmaError(
-        f'clause "{word}" does not belong to "ccc {directive}", but to {listed}; remove it',
+        f'clause "{word}" does not belong to "ccc {directive}", but to {listed}; '
+        + ("put it at the loop around this" if is_of_loop else "remove it"),
         _offset(word),
     )
 
@@ -437,7 +452,7 @@ def _fold(node: Any) -> Number:
     if isinstance(node, c_ast.ID):
         raise ValueError(
             f'"{short(node.name)}" is no constant here, where macros are not expanded; '
-            "write the number, or _Pragma(STR(ccc ...)) in a macro, with #define STR(x) #x"
+            f"write the number, or {IN_A_MACRO}"
         )
     raise ValueError("only numbers, + - * /, shifts and bit operations are folded")
 

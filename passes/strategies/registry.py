@@ -89,6 +89,8 @@ def read_request(text: str) -> Request:
         name = text.strip() if request is None else request.name
         near = did_you_mean(LEAVE.name) if name == "none" else nearest(name, STRATEGY_NAMES)
         near = near.removeprefix("; ")
+        if name.partition(",")[0].strip() in STRATEGY_NAMES:
+            near = "there is one only; name that which is to be tried"
         raise ValueError(near or f"it is {' or '.join(spellings())}")
     lacks = request.number is None
     if request.name not in NUMBERED:

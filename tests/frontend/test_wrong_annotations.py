@@ -107,8 +107,12 @@ def test_a_reduction_of_what_the_loop_does_not_name(before: str, update: str, cl
         ("fro", '4:13: error: unknown directive "fro"; did you mean "for"?'),
         ("parallel for", '4:13: error: unknown directive "parallel"; did you mean "for"?'),
         ("grid-stride", 'unknown directive "grid-stride"; did you mean "grid_stride"?'),
-        ("case", '4:13: error: unknown directive "case"; did you mean "switch"?'),
-        ("else", '4:13: error: unknown directive "else"; did you mean "if"?'),
+        ("case", '"case"; remove it: "ccc switch", before the switch, speaks of all its cases'),
+        (
+            "else",
+            '4:13: error: unknown directive "else"; '
+            'remove it: "ccc if", before the if, speaks of all its arms',
+        ),
         ("for reduction(-: a)", '4:27: error: unknown reduction "-"; did you mean "+"?'),
         ("for reduction(sum: a)", '4:27: error: unknown reduction "sum"; did you mean "+"?'),
         ("for reduction(||: a)", 'unknown reduction "||"; did you mean "|"?'),
@@ -118,6 +122,9 @@ def test_a_reduction_of_what_the_loop_does_not_name(before: str, update: str, cl
         ("if prob(10%)", '"10%" is not a C expression; write prob(0.1)'),
         ("if (a < b)", '4:16: error: "(" is not expected here; write no condition, and clauses'),
         ("if prb(.5)", '4:16: error: unknown clause "prb"; did you mean "prob"?'),
+        ("if SELDOM", '4:16: error: unknown clause "SELDOM", and macros are not expanded here;'),
+        ("for RED", "write the clause, or _Pragma(STR(ccc ...)) in a macro, with #define STR(x)"),
+        ("if PROB(.5)", 'unknown clause "PROB"; did you mean "prob"?'),
         ("if zzz(1)", '4:16: error: unknown clause "zzz"; known are prob, priority'),
         ("zzz", 'unknown directive "zzz"; known are for, if, for variable, while, switch,'),
         ("for const variable", '4:23: error: "variable" stands right after "for"'),
@@ -127,7 +134,11 @@ def test_a_reduction_of_what_the_loop_does_not_name(before: str, update: str, cl
         ("for reduction(+: a, b, a)", '4:36: error: reduction names "a" twice; name it once'),
         ("for reduction(+: a) reduction(+: a)", '4:46: error: reduction names "a" twice'),
         ("if prob(.5) prob(.5)", '4:25: error: clause "prob" is given twice'),
-        ("if reduction(+: s)", 'clause "reduction" does not belong to "ccc if"'),
+        (
+            "if reduction(+: s)",
+            'clause "reduction" does not belong to "ccc if", but to "ccc for" and '
+            '"ccc for variable"; put it at the loop around this',
+        ),
         (
             "for prob(.5)",
             'does not belong to "ccc for", but to "ccc if", "ccc for variable", "ccc while", '
@@ -343,6 +354,8 @@ def test_names_that_are_there_are_fine(clause: str) -> None:
     ("clause", "complaint"),
     [
         ("strategy(merg)", 'error: strategy(merg): did you mean "merge"?'),
+        ("strategy(fast)", "error: strategy(fast): it is auto or leave or collect or "),
+        ("strategy(queue, merge)", "error: strategy(queue, merge): there is one only; name that"),
         ("strategy(none)", 'error: strategy(none): did you mean "leave"?'),
         ("strategy(zzz)", "or refill(1..32) or counter(1..32)\n"),
         ("strategy", "error: strategy(): it is auto or leave or"),
