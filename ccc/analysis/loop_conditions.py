@@ -1,0 +1,228 @@
+"""What the conditions of a loop's branches are computed from, in registers and through memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ccc.analysis.cfg import reachable
+from ccc.analysis.counted_ends import LoopCounters
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Arguments, Operand, Register, Symbol
+from ccc.ptx.opcodes import Effect
+
+if TYPE_CHECKING:
+    from ccc.analysis.dominators import Loop
+    from ccc.analysis.facts import Facts
+
+
+class LoopConditions:
+    """What a loop computes the conditions of its branches from."""
+
+    def __init__(self, loop: Loop, facts: Facts):
+        self.loop = loop
+        self.facts = facts
+        self.leaving = {source for source, _ in loop.exits(facts.graph)}
+        self.body = [i for label in sorted(loop.blocks) for i in facts.blocks[label].instructions]
+        self.makers: dict[Register | str, list[Instruction]] = {}
+        for label in sorted(loop.blocks):
+            for instruction in facts.blocks[label].instructions:
+                made: list[Register | str] = [*instruction.defined(), *_results(instruction)]
+                for one in made:
+                    self.makers.setdefault(one, []).append(instruction)
+
+    @cached_property
+    def each_trip(self) -> dict[Register, Instruction]:
+        """The registers that one instruction alone writes, once in each trip."""
+        inner = [other.blocks for other in self.facts.loops if other.blocks < self.loop.blocks]
+        return {
+            register: instruction
+            for label in filter(self.always, self.loop.blocks.difference(*inner))
+            for instruction in self.facts.blocks[label].instructions
+            for register in instruction.defined()
+            if instruction.guard is None and len(self.makers[register]) == 1
+        }
+
+    @cached_property
+    def counters(self) -> LoopCounters:
+        """What the loop counts by."""
+        return LoopCounters(self.each_trip, self.makers, self.facts.literal, self.start)
+
+    def start(self, operand: Operand) -> int | None:
+        """The literal that a register holds whenever the loop begins, if it does."""
+        if not isinstance(operand, Register):
+            return None
+        inside = self.makers.get(operand, ())
+        before = [i for i in self.facts.makers.get(operand, ()) if i not in inside]
+        if len(before) != 1 or before[0].name != "mov" or before[0].guard is not None:
+            return None
+        blocks = self.facts.blocks
+        homes = [label for label in blocks if before[0] in blocks[label].instructions]
+        left = {target for _, target in self.loop.exits(self.facts.graph)}
+        again = reachable(self.facts.graph.successors, left, stops=homes)
+        literal = self.facts.literal(before[0].operands[1])
+        return literal.integer if literal and self.loop.header not in again else None
+
+    def copied(self, operand: Operand) -> Operand:
+        """What the loop copies a value from, perhaps to a wider register and back."""
+        seen: set[Operand] = set()
+        while operand not in seen:
+            seen.add(operand)
+            makers = self.makers.get(operand, ()) if isinstance(operand, Register) else ()
+            if len(makers) != 1 or makers[0].guard or not _is_copy(makers[0]):
+                break
+            operand = makers[0].operands[1]
+        return operand
+
+    def is_same(self, operand: Operand) -> bool:
+        """Whether a value is the same in each trip: the loop makes it of nothing else."""
+        own = self.facts.liveness.live_in(self.loop.header) & self.makers.keys()
+        made = self.behind([operand]) if isinstance(operand, Register) else set()
+        used = {operand, *(register for i in made for register in i.used())}
+        return (
+            used.isdisjoint(own)
+            and all(len(self.makers[one]) == 1 for i in made for one in i.defined())
+            and not any(i.guard or i.effects or i.reads_time for i in made)
+        )
+
+    @cached_property
+    def is_fenced(self) -> bool:
+        """Whether loads of the loop are done anew because a fence stands between."""
+        meets = Effect.BARRIER | Effect.COLLECTIVE
+        return any(
+            (i.effects & Effect.FENCE and not i.effects & meets) or self.facts.callees.fences(i)
+            for i in self.body
+        )
+
+    def always(self, label: str) -> bool:
+        """Whether each trip that does not leave the loop before comes to a block."""
+        return all(self.facts.dominators.dominates(label, latch) for latch in self.loop.latches)
+
+    def goes_on(self, label: str, source: str) -> bool:
+        """Whether a way leads from a block on to the next trip, or to itself, past another one."""
+        inside = self.loop.blocks - {source}
+
+        def step(at: str) -> Iterable[str]:
+            return (s for s in self.facts.graph.successors(at) if s in inside)
+
+        ways = reachable(step, step(label), stops=[self.loop.header])
+        return not ways.isdisjoint({self.loop.header, label})
+
+    def leaves_if(self, source: str, comparison: Instruction, value: bool) -> bool:
+        """Whether the branch at the end of a block leaves the loop if a comparison has a value."""
+        return self.leaves(source, lambda setp: value if setp is comparison else None)
+
+    def leaves(self, source: str, known: Callable[[Instruction], bool | None]) -> bool:
+        """Whether the branch at the end of a block certainly leaves the loop.
+
+        ``known`` tells the result of a comparison, as far as it is known.
+        """
+        ends = (i for i in self.facts.blocks[source].instructions if i.is_terminator)
+        branch = next(ends)
+        value = self._value(branch.guard.register, known) if branch.guard else None
+        if branch.guard is None or value is None:
+            return False
+        after = set(self.facts.graph.successors(source))
+        taken = after & {branch.target}
+        ways = taken if value != branch.guard.negated else after - taken
+        return ways.isdisjoint(self.loop.blocks)
+
+    def _value(
+        self,
+        predicate: Operand,
+        known: Callable[[Instruction], bool | None],
+        seen: frozenset[Operand] = frozenset(),
+    ) -> bool | None:
+        """What a predicate holds, as far as that is known."""
+        makers = self.makers.get(predicate, ()) if isinstance(predicate, Register) else ()
+        if len(makers) != 1 or makers[0].guard is not None or predicate in seen:
+            return None
+        (maker,) = makers
+        if maker.name == "setp":
+            return known(maker)
+        values = [self._value(o, known, seen | {predicate}) for o in maker.operands[1:]]
+        if maker.name in ("and", "or") and (maker.name == "or") in values:
+            return maker.name == "or"
+        if maker.name not in ("and", "or", "not", "mov") or None in values:
+            return None
+        return values[0] != (maker.name == "not")
+
+    def leading_to(self, source: str, counted: Collection[str]) -> set[Instruction]:
+        """What decides whether the loop is left at the end of a block, over branches, too.
+
+        Those at the ends of the blocks ``counted`` do not count.
+        """
+        found = self.of(source)
+        places = {source} | {
+            label
+            for label in self.loop.blocks
+            if not found.isdisjoint(self.facts.blocks[label].instructions)
+        }
+        passed = self.facts.post_dominators
+        for label in self.loop.blocks.difference(counted):
+            if any(not passed.dominates(place, label) for place in places):
+                found = found | self.of(label)
+        return found
+
+    def of(self, *labels: str, but: Collection[Instruction] = ()) -> set[Instruction]:
+        """What decides the branches at the ends of blocks, not through some instructions."""
+        used = (
+            register
+            for label in labels
+            for instruction in self.facts.blocks[label].instructions
+            if instruction.is_terminator
+            for register in instruction.used()
+        )
+        return self.behind(used, but)
+
+    def behind(
+        self, registers: Iterable[Register | str], but: Collection[Instruction] = ()
+    ) -> set[Instruction]:
+        """What the loop makes some registers from."""
+        found: set[Instruction] = set()
+        worklist = list(registers)
+        seen: set[Register | str] = set()
+        while worklist:
+            if (one := worklist.pop()) in seen:
+                continue
+            seen.add(one)
+            for maker in self.makers.get(one, ()):
+                if maker not in found and maker not in but:
+                    found.add(maker)
+                    worklist += maker.used()
+                    if maker.space == "param":
+                        worklist += [symbol.name for symbol in maker.symbols()]
+                    for writer in self.written_for(maker):
+                        worklist += writer.used()
+                        found |= {writer} if writer.effects & Effect.CALL else set()
+        return found
+
+    def written_for(self, load: Instruction) -> Iterable[Instruction]:
+        """What of the loop may write what a load reads, so that a value comes through memory."""
+        if load.name not in ("ld", "ldu") or "nc" in load.modifiers or load.space == "param":
+            return ()
+        own = load.space == "local"
+        writers = (i for i in self.body if i.effects & (Effect.WRITE | Effect.CALL))
+        return [
+            i
+            for i in writers
+            if (own and (i.space in ("local", "") or i.effects & Effect.CALL))
+            or (not own and self.facts.memory.conflict([i], [load]))
+        ]
+
+
+def _is_copy(instruction: Instruction) -> bool:
+    """Whether it hands an integer on, perhaps between registers of 32 and 64 bits."""
+    types = instruction.types
+    return instruction.name in ("mov", "cvt") and all(
+        one[0] in "sub" and one[1:] in ("32", "64") for one in types
+    )
+
+
+def _results(instruction: Instruction) -> tuple[str, ...]:
+    """The variables in which a call leaves its results."""
+    first = instruction.operands[0] if instruction.operands else None
+    if instruction.name != "call" or not isinstance(first, Arguments):
+        return ()
+    return tuple(leaf.name for leaf in first.elements if isinstance(leaf, Symbol))
