@@ -44,8 +44,12 @@ class Apart:
         return bool(self._restricted or self._promises)
 
     def are(self, first: Instruction, second: Instruction) -> bool:
-        """Whether two accesses surely go to different memory."""
-        if not (_is_plain(first) and _is_plain(second)):
+        """Whether two accesses surely go to different memory, and order no others."""
+        return _is_plain(first) and _is_plain(second) and self.lead_apart(first, second)
+
+    def lead_apart(self, first: Instruction, second: Instruction) -> bool:
+        """Whether two accesses surely go to different memory, whatever they order."""
+        if not {first.name, second.name} <= PLAIN_ACCESSES:
             return False
         mine, others = self.origins.of_access(first), self.origins.of_access(second)
         if mine is None or others is None:

@@ -226,7 +226,10 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
             continue
         if path.entry not in reachable(step, spin.blocks):
             continue
-        for instruction in instructions_of(later, facts):
+        polled = [roots(poll, facts) or frozenset() for poll in spin.polls]
+        named = frozenset[str]().union(*polled)
+        writes = list(instructions_of(later, facts))  # those to the same parameter are named first
+        for instruction in sorted(writes, key=lambda i: named.isdisjoint(roots(i, facts) or named)):
             if (poll := ended_by(spin, instruction, facts)) is not None:
                 raise Refused(
                     f"lanes may wait before the path{at(poll)} for what is done in it or "
@@ -301,12 +304,21 @@ def ended_by(spin: Spin, instruction: Instruction, facts: Facts) -> Instruction 
     """What lanes look at that wait, and an instruction may write; None if it writes none of it."""
     if not instruction.effects & Effect.WRITE or instruction.space in OWN_SPACES:
         return None
-    written = roots(instruction, facts)
-    for poll in spin.polls:
-        polled = roots(poll, facts)
-        if polled is None or written is None or not polled.isdisjoint(written):
-            return poll
-    return None
+    written = roots(instruction, facts) or frozenset()
+    polls = sorted(spin.polls, key=lambda poll: written.isdisjoint(roots(poll, facts) or ()))
+    return next((poll for poll in polls if not _are_apart(poll, instruction, facts)), None)
+
+
+def _are_apart(first: Instruction, second: Instruction, facts: Facts) -> bool:
+    """Whether two accesses surely go to different memory: two parameters may lead to the same."""
+    spaces = {first.space, second.space}
+    if spaces == {"global", "shared"} or facts.memory.apart.lead_apart(first, second):
+        return True
+    mine, others = roots(first, facts), roots(second, facts)
+    if mine is None or others is None:
+        return False
+    parameters = {one.name for one in facts.function.parameters}
+    return mine.isdisjoint(others) and parameters.isdisjoint(mine | others)
 
 
 def check_independence(path: CheckedPath, invariant_stores: InvariantStores, facts: Facts) -> None:
