@@ -309,16 +309,21 @@ def ended_by(spin: Spin, instruction: Instruction, facts: Facts) -> Instruction 
     return next((poll for poll in polls if not _are_apart(poll, instruction, facts)), None)
 
 
-def _are_apart(first: Instruction, second: Instruction, facts: Facts) -> bool:
-    """Whether two accesses surely go to different memory: two parameters may lead to the same."""
-    spaces = {first.space, second.space}
-    if spaces == {"global", "shared"} or facts.memory.apart.lead_apart(first, second):
+def _are_apart(poll: Instruction, other: Instruction, facts: Facts) -> bool:
+    """Whether two accesses surely go to different memory: two parameters may lead to the same.
+
+    Who waits by a plain load, which compilers need not make again, is taken to wait for what is
+    written by the same parameter.
+    """
+    spaces = {poll.space, other.space}
+    if spaces == {"global", "shared"} or facts.memory.apart.lead_apart(poll, other):
         return True
-    mine, others = roots(first, facts), roots(second, facts)
+    mine, others = roots(poll, facts), roots(other, facts)
     if mine is None or others is None:
         return False
     parameters = {one.name for one in facts.function.parameters}
-    return mine.isdisjoint(others) and parameters.isdisjoint(mine | others)
+    is_plain = poll.name == "ld" and ANEW.isdisjoint(poll.modifiers)
+    return mine.isdisjoint(others) and (is_plain or parameters.isdisjoint(mine | others))
 
 
 def check_independence(path: CheckedPath, invariant_stores: InvariantStores, facts: Facts) -> None:
