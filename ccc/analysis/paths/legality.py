@@ -233,8 +233,7 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
             if (poll := ended_by(spin, instruction, facts)) is not None:
                 raise Refused(
                     f"lanes may wait before the path{at(poll)} for what is done in it or "
-                    f"after it{at(instruction)}; leave the critical section before the branch"
-                    + _way_out_of_a_table(poll, instruction, facts)
+                    f"after it{at(instruction)}; {_way_out(poll, instruction, facts)}"
                 )
 
 
@@ -278,13 +277,17 @@ def _gives_back(instruction: Instruction, poll: Instruction) -> bool:
     return bool(instruction.effects & Effect.WRITE) and places[0] == places[1]
 
 
-def _way_out_of_a_table(poll: Instruction, other: Instruction, facts: Facts) -> str:
-    """What serves where lanes may only look for a free place, and others seem to write there."""
+def _way_out(poll: Instruction, other: Instruction, facts: Facts) -> str:
+    """What serves where lanes only seem to wait: they may read what nobody writes, or look for a
+    free place where others seem to write."""
+    leave = "leave the critical section before the branch"
+    if not _is_strong(poll):
+        return f'declare what is only read "const __restrict__", or {leave}'
     apart = facts.memory.apart
     could_be = apart.could_be(poll, other) and not apart.are(poll, other)
     if "cas" not in poll.modifiers or not could_be:
-        return ""
-    return ', or, where it takes free places of a table, declare its pointer "__restrict__"'
+        return leave
+    return f'{leave}, or, where it takes free places of a table, declare its pointer "__restrict__"'
 
 
 def _looks_at_its_own(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
@@ -322,8 +325,13 @@ def _are_apart(poll: Instruction, other: Instruction, facts: Facts) -> bool:
     if mine is None or others is None:
         return False
     parameters = {one.name for one in facts.function.parameters}
-    is_plain = poll.name == "ld" and ANEW.isdisjoint(poll.modifiers)
-    return mine.isdisjoint(others) and (is_plain or parameters.isdisjoint(mine | others))
+    is_same_name = not mine.isdisjoint(others)
+    return not is_same_name and (not _is_strong(poll) or parameters.isdisjoint(mine | others))
+
+
+def _is_strong(poll: Instruction) -> bool:
+    """Whether a compiler has to read what lanes look at anew each time."""
+    return poll.name != "ld" or not ANEW.isdisjoint(poll.modifiers)
 
 
 def check_independence(path: CheckedPath, invariant_stores: InvariantStores, facts: Facts) -> None:
