@@ -199,7 +199,10 @@ class LoopConditions:
         return found
 
     def written_for(self, load: Instruction) -> Iterable[Instruction]:
-        """What of the loop may write what a load reads, so that a value comes through memory."""
+        """What of the loop may write what a load or a call reads, so that a value comes through
+        memory."""
+        if load.effects & Effect.CALL:  # its arguments
+            return [i for i in self.body if i.name == "st" and i.space == "param"]
         if load.name not in ("ld", "ldu") or "nc" in load.modifiers or load.space == "param":
             return ()
         own = load.space == "local"

@@ -274,7 +274,8 @@ def _gives_back(instruction: Instruction, poll: Instruction) -> bool:
         {operand for operand in one.operands if isinstance(operand, Address)}
         for one in (instruction, poll)
     ]
-    return bool(instruction.effects & Effect.WRITE) and places[0] == places[1]
+    writes = instruction.effects & Effect.WRITE and instruction.guard is None
+    return bool(writes) and places[0] == places[1]
 
 
 def _way_out(poll: Instruction, other: Instruction, facts: Facts) -> str:
