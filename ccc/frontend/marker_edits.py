@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -114,12 +115,20 @@ class MarkerEdits:
             kind = floating_type(placed.statement, name.encode(), self._blank)
             if kind and not constant:
                 words = f'asm volatile("{made} register=%0" :: "{kind}"({name}));'
-            elif kind or not is_number(type_of(placed.statement, name.encode()) or b"?"):
+            elif kind or not self._is_integer(placed.statement, name.encode()):
                 words = typed_markers.statement(made, name, constant=constant)
             else:
                 continue
             text += words.encode(errors="surrogateescape")
         return text
+
+    def _is_integer(self, statement: Node, name: bytes) -> bool:
+        """Whether a variable is seen to be one: by its type, or since it is a field of bits, which
+        no reference can be had to."""
+        field = re.escape(name.rpartition(b".")[2])
+        bits = rb"(?:^|[;{,])[^;{}?]*\b" + field + rb"\s*:\s*\d+\s*[,;]"
+        declared = type_of(statement, name)
+        return is_number(declared or b"?") or re.search(bits, self._blank) is not None
 
     def _apart(self, placed: Placed, annotation: Annotation) -> bytes:
         """Statements that say which pointers lead to memory of their own.

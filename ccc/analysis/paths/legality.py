@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ccc.analysis.callees import allocates, called, callee
 from ccc.analysis.cfg import EXIT, reachable
@@ -23,10 +24,10 @@ from ccc.analysis.paths.model import (
 from ccc.analysis.paths.reductions import register_at
 from ccc.analysis.spinning import Spin, roots
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Address
+from ccc.ir.operands import Address, Register
 from ccc.ptx.barriers import waits_for_the_block
 from ccc.ptx.opcodes import EXCHANGES, Effect
-from ccc.ptx.types import ANEW, OWN_SPACES
+from ccc.ptx.types import ANEW, OWN_SPACES, TYPES
 
 
 def check_loop(found: FoundLoop, facts: Facts) -> AnnotatedLoop:
@@ -250,32 +251,43 @@ def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
     def step(label: str) -> Iterable[str]:
         return facts.graph.successors(label) if label in path.blocks else ()
 
-    after = {to for at in spin.blocks for to in facts.graph.successors(at)} - spin.blocks
-    for poll in spin.polls:
+    after = {to for label in spin.blocks for to in facts.graph.successors(label)} - spin.blocks
+    others = list(instructions_of(path.loop.loop.blocks - spin.blocks, facts))
+    for poll in filter(_is_strong, spin.polls):
         gives = [
             label
             for label in inside - spin.blocks
-            if any(_gives_back(one, poll) for one in facts.blocks[label].instructions)
+            if any(_gives_back(one, poll, facts) for one in facts.blocks[label].instructions)
         ]
-        is_lock = poll.name == "atom" and any(
-            ended_by(spin, one, facts)
-            for one in instructions_of(path.loop.loop.blocks - spin.blocks, facts)
-        )
-        if is_lock and not reachable(step, after, stops=gives) <= inside:
+        is_waited_for = any(ended_by(replace(spin, polls=(poll,)), one, facts) for one in others)
+        if is_waited_for and not reachable(step, after, stops=gives) <= inside:
             raise Refused(
                 f"a lock may still be held when a turn ends{at(poll)}; give it back in the turn "
                 "that takes it"
             )
 
 
-def _gives_back(instruction: Instruction, poll: Instruction) -> bool:
-    """Whether an instruction writes where a lock was taken."""
+def _gives_back(instruction: Instruction, poll: Instruction, facts: Facts) -> bool:
+    """Whether an instruction makes a lock free that a swap has taken: it writes what the swap finds
+    there then, or another number than that exchanges."""
+    if instruction.guard is not None or poll.name != "atom":
+        return False
     places = [
         {operand for operand in one.operands if isinstance(operand, Address)}
         for one in (instruction, poll)
     ]
-    writes = instruction.effects & Effect.WRITE and instruction.guard is None
-    return bool(writes) and places[0] == places[1]
+    bases = {place.base for place in places[1] if isinstance(place.base, Register)}
+    is_exchange = instruction.name == "atom" and "exch" in instruction.modifiers
+    if places[0] != places[1] or any(len(facts.makers.get(one, ())) > 1 for one in bases):
+        return False
+    if instruction.name != "st" and not is_exchange:
+        return False
+    written, taken = (facts.literal(one) for one in (instruction.operands[-1], poll.operands[2]))
+    if written is None or taken is None:
+        return False
+    bits = TYPES[poll.types[-1]].bits
+    same = written.unsigned(bits) == taken.unsigned(bits)
+    return same if "cas" in poll.modifiers else "exch" in poll.modifiers and not same
 
 
 def _way_out(poll: Instruction, other: Instruction, facts: Facts) -> str:
