@@ -417,7 +417,7 @@ def test_errors_in_the_source_come_when_it_is_compiled() -> None:
     text = SOURCE.replace("#pragma ccc if", "#pragma ccc fi", 1)
     kernel = RawKernel(text, "k", backend="nvcc")
     for use in (kernel.compile, lambda: kernel.report, lambda: launch(kernel)):
-        with pytest.raises(ccc.CccError, match=r"source\.cu:7:21: error: .*did you mean"):
+        with pytest.raises(ccc.CccError, match=r"source\.cu:7:21: error: unknown directive"):
             use()
 
 
