@@ -14,7 +14,7 @@ from ccc.ir.arm_markers import comment_of, name_of
 from ccc.ir.markers import RUNNING
 
 _PREFIX = "ccc_typed_"
-_CALL = re.compile(rf"\b{_PREFIX}(\w+)::is\(")
+_CALL = re.compile(rf"{_PREFIX}(\w+)::is\(")
 _HEAD = "static __attribute__((host, device)) __attribute__((always_inline)) void is"
 _LETTERS = {"float": "f", "double": "d"}
 
