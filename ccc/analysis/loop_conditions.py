@@ -10,7 +10,7 @@ from ccc.analysis.cfg import reachable
 from ccc.analysis.counted_ends import LoopCounters
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Arguments, Operand, Register, Symbol
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import LOADS, Effect
 
 if TYPE_CHECKING:
     from ccc.analysis.dominators import Loop
@@ -203,7 +203,7 @@ class LoopConditions:
         memory."""
         if load.effects & Effect.CALL:  # its arguments
             return [i for i in self.body if i.name == "st" and i.space == "param"]
-        if load.name not in ("ld", "ldu") or "nc" in load.modifiers or load.space == "param":
+        if load.name not in LOADS or "nc" in load.modifiers or load.space == "param":
             return ()
         own = load.space == "local"
         writers = (i for i in self.body if i.effects & (Effect.WRITE | Effect.CALL))

@@ -30,7 +30,7 @@ from ccc.analysis.loop_conditions import LoopConditions
 from ccc.analysis.settled import is_settled, stays_taken
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register, Symbol
-from ccc.ptx.opcodes import MOVES_ON, Effect
+from ccc.ptx.opcodes import LOADS, MOVES_ON, Effect
 from ccc.ptx.operations import INVERSE, SWAPPED, UNSIGNED
 from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.types import ANEW, TYPES
@@ -68,7 +68,7 @@ class Spin:
     @property
     def way_out(self) -> str:
         """What a user can do: nobody may write what a plain load reads, which has to be said."""
-        if self.poll.name != "ld" or _is_strong(self.poll):
+        if is_strong(self.poll):
             return "use no locks and flags there"
         if self.poll.space == "shared":
             return "fill it before a __syncthreads(), and write to no shared memory behind that"
@@ -117,7 +117,7 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     counted = {s for s in certain if certain[s] or _counts(s, stepped, bounds, slices)}
     if not counted:
         return Spin(frozenset(loop.blocks), deciding)
-    anew = [i for i in polls if slices.is_fenced or i.name != "ld" or _is_strong(i)]
+    anew = [i for i in polls if slices.is_fenced or is_strong(i)]
     watched = set[Instruction]().union(
         *(slices.of(source, but=certain[source]) for source in counted),
         *(slices.leading_to(source, counted) for source in slices.leaving - counted),
@@ -226,8 +226,10 @@ def _takes_for_good(swap: Instruction, slices: LoopConditions) -> bool:
     )
 
 
-def _is_strong(instruction: Instruction) -> bool:
-    return instruction.name == "atom" or not ANEW.isdisjoint(instruction.modifiers)
+def is_strong(poll: Instruction) -> bool:
+    """Whether what lanes look at has to be read anew each time: not by a plain load, which a
+    compiler need not make again."""
+    return poll.name not in LOADS or not ANEW.isdisjoint(poll.modifiers)
 
 
 def _is_stepped(register: Register, slices: LoopConditions) -> bool:
@@ -265,7 +267,7 @@ def _is_poll(
 
 
 def _reads_what_may_change(instruction: Instruction) -> bool:
-    if instruction.name not in ("ld", "ldu", "atom") or "nc" in instruction.modifiers:
+    if instruction.name not in {*LOADS, "atom"} or "nc" in instruction.modifiers:
         return False
     return instruction.space not in ("param", "local", "const")
 

@@ -9,10 +9,9 @@ import re
 from collections.abc import Iterable
 
 from ccc.compiler.calls import Calls
-from ccc.ir.markers import MARKER_PREFIX
+from ccc.ir.markers import MARKER_PREFIX, identifiers
 from ccc.parse import parse_module
 
-_NUMBER = re.compile(rf"{MARKER_PREFIX}\w+ (\d+) ")
 _BY_POINTER = re.compile(r"\.callprototype\b")
 
 
@@ -28,7 +27,7 @@ class Standing:
         self._calls = Calls(module)
         self._texts = {piece.name: piece.text for piece in module.functions}
         marked = (name for name, text in self._texts.items() if MARKER_PREFIX in text)
-        self._numbers = {name: _numbers(self._texts[name]) for name in marked}
+        self._numbers = {name: identifiers(self._texts[name]) for name in marked}
 
     def around(self, number: int) -> set[str]:
         """The functions that an annotation stands in, those that these call, and all that call
@@ -52,7 +51,3 @@ class Standing:
     def _reached(self, names: Iterable[str]) -> set[str]:
         """These functions, and all that they call."""
         return {one for name in names for one in self._calls.reached(name)}
-
-
-def _numbers(text: str) -> set[int]:
-    return {int(number) for number in _NUMBER.findall(text)}

@@ -6,7 +6,6 @@ code is as the compiler makes it; unless it can be seen that the markers changed
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -22,7 +21,7 @@ from ccc.frontend import marking as source
 from ccc.frontend.annotations import Annotation
 from ccc.frontend.syntax import Home
 from ccc.ir.arm_markers import as_comments
-from ccc.ir.markers import MARKER_PREFIX, WHOLE_KERNEL
+from ccc.ir.markers import WHOLE_KERNEL, identifiers
 from ccc.options import Options
 from ccc.remark import Remark
 
@@ -281,7 +280,7 @@ def _without_code(marked: source.Marked, ptx: str, name: str) -> list[CccError]:
     Headers may well hold functions that a source has no use for.
     """
     annotations = marked.annotations
-    kept = {int(number) for number in re.findall(rf"{MARKER_PREFIX}\w+ (\d+) ", ptx)}
+    kept = identifiers(ptx)
     used = {a.home for a in annotations if a.id in kept}
     gone = [a for a in annotations if a.id not in kept]
     found = [CccError(NEVER_TAKEN, a.span) for a in gone if a.loop in kept]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -17,6 +16,7 @@ from ccc.frontend.syntax import (
     cases_of,
     floating_type,
     head_end,
+    is_field_of_bits,
     is_number,
     loop_around,
     may_be_constant,
@@ -25,7 +25,7 @@ from ccc.frontend.syntax import (
     type_of,
 )
 from ccc.ir import typed_markers
-from ccc.ir.markers import LOOPS, PROMISE, UNROLLS, Marker
+from ccc.ir.markers import LOOPS, PROMISE, UNROLLS, Marker, with_register
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -114,7 +114,7 @@ class MarkerEdits:
             made = Marker("reduced", annotation.id, annotation.span, {"by": operation}).text()
             kind = floating_type(placed.statement, name.encode(), self._blank)
             if kind and not constant:
-                words = f'asm volatile("{made} register=%0" :: "{kind}"({name}));'
+                words = with_register(made, kind, name)
             elif kind or not self._is_integer(placed.statement, name.encode()):
                 words = typed_markers.statement(made, name, constant=constant)
             else:
@@ -125,10 +125,8 @@ class MarkerEdits:
     def _is_integer(self, statement: Node, name: bytes) -> bool:
         """Whether a variable is seen to be one: by its type, or since it is a field of bits, which
         no reference can be had to."""
-        field = re.escape(name.rpartition(b".")[2])
-        bits = rb"(?:^|[;{,])[^;{}?]*\b" + field + rb"\s*:\s*\d+\s*[,;]"
         declared = type_of(statement, name)
-        return is_number(declared or b"?") or re.search(bits, self._blank) is not None
+        return is_number(declared or b"?") or is_field_of_bits(name, self._blank)
 
     def _apart(self, placed: Placed, annotation: Annotation) -> bytes:
         """Statements that say which pointers lead to memory of their own.
@@ -140,8 +138,7 @@ class MarkerEdits:
             clauses = {"group": str(number)}
             words = Marker("apart", annotation.id, annotation.span, clauses).text()
             for name in names:
-                one = f'asm volatile("{words} register=%0" :: "l"({name}));'
-                text += one.encode(errors="surrogateescape")
+                text += with_register(words, "l", name).encode(errors="surrogateescape")
         restricted = restricted_parameters(placed.statement, self._blank)
         if restricted and placed.name in ("for", "grid_stride"):
             clauses = {"restrict": ",".join(map(str, restricted))}

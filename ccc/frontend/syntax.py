@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ccc.frontend.no_code import NO_CODE
+from ccc.ir.markers import FLOATING_LETTERS
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Node  # noqa: PLC0414 - others name it, too
@@ -21,7 +22,7 @@ _WRAPPERS = (
 _STATEMENTS = (
     *LOOPS, *_WRAPPERS, "if_statement", "switch_statement", "function_definition", "declaration",
 )  # fmt: skip
-_FLOATING = {b"float": "f", b"double": "d"}
+_FLOATING = {kind.encode(): letter for kind, letter in FLOATING_LETTERS.items()}
 _NUMBERS = frozenset(b"bool char short int long float double signed unsigned size_t".split())
 """Words of types whose variables are no pointers."""
 _INNER = re.compile(rb"\{[^{}]*\}")
@@ -143,6 +144,16 @@ def type_of(statement: Node, name: bytes) -> bytes | None:
                     return (kind.text or None) if kind else None
         place = place.parent
     return None
+
+
+def is_field_of_bits(name: bytes, code: bytes) -> bool:
+    """Whether a member of that name is so many bits in some structure, ``unsigned hits : 20``."""
+    field = re.escape(name.rpartition(b".")[2])
+    for found in re.finditer(field + rb"(?<=\b" + field + rb")\s*:\s*\d+\s*[,;]", code):
+        begin = max(code.rfind(sign, 0, found.start()) for sign in (b";", b"{", b"}"))
+        if b"?" not in code[begin + 1 : found.start()]:  # else it is a choice of it
+            return True
+    return False
 
 
 def is_number(kind: bytes) -> bool:

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from ccc.errors import Span
 
 MARKER_PREFIX = "// ccc."
+FLOATING_LETTERS = {"float": "f", "double": "d"}
+"""What inline assembly calls floating-point types."""
 ARMS = ("then", "else", "case")
 LOOPS = ("for", "while", "variable")
 WHOLE_KERNEL = ("grid_stride",)
@@ -52,6 +54,7 @@ _ASSEMBLY = re.compile(
     r"| ?ccc_typed_\w+::is\([\w.]+\);)"
     r"|static __attribute__\(\(shared\)\) volatile char ccc_marker_\w+; "
 )
+_IDENTIFIER = re.compile(rf"{MARKER_PREFIX}\w+ (\d+) ")
 _POINTER = re.compile(r'^ ?asm volatile\("// ccc\.apart .*:: "l"\((.*)\)\);')
 _CONSTRAINT = re.compile(r"asm operand type size\(\d+\) does not match .* by constraint 'l'")
 _UNSAFE = re.compile(rb"[^A-Za-z0-9_./+()-]")
@@ -93,6 +96,12 @@ class Marker:
         return f'asm volatile("{self.text()}");'
 
 
+def with_register(comment: str, letter: str, value: str) -> str:
+    """The CUDA statement that puts a marker into the PTX with the register of a value, of which a
+    letter tells inline assembly the type."""
+    return f'asm volatile("{comment} register=%0" :: "{letter}"({value}));'
+
+
 def parse_marker(comment: str) -> Marker | None:
     """Read a PTX comment line; None when it is not a marker.
 
@@ -105,6 +114,11 @@ def parse_marker(comment: str) -> Marker | None:
     span = Span(_unquote(match[3]), int(match[4]), int(match[5]))
     pairs = (word.split("=", 1) for word in match[6].split())
     return Marker(match[1], int(match[2]), span, {name: _unquote(value) for name, value in pairs})
+
+
+def identifiers(ptx: str) -> set[int]:
+    """Those of all markers in PTX, as compilers write them."""
+    return {int(number) for number in _IDENTIFIER.findall(ptx)}
 
 
 def hide_markers(said: str) -> str:

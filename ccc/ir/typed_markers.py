@@ -11,12 +11,11 @@ from __future__ import annotations
 import re
 
 from ccc.ir.arm_markers import comment_of, name_of
-from ccc.ir.markers import RUNNING
+from ccc.ir.markers import FLOATING_LETTERS, RUNNING, with_register
 
 _PREFIX = "ccc_typed_"
 _CALL = re.compile(rf"{_PREFIX}(\w+)::is\(")
 _HEAD = "static __attribute__((host, device)) __attribute__((always_inline)) void is"
-_LETTERS = {"float": "f", "double": "d"}
 
 
 def statement(comment: str, variable: str, *, constant: bool = False) -> str:
@@ -40,8 +39,8 @@ def functions(text: str) -> str:
 
 def _overloads(name: str) -> str:
     each = "".join(
-        f'{_HEAD}({kind} v) {{ asm volatile("{comment_of(name)} register=%0" :: "{letter}"(v)); }} '
-        for kind, letter in _LETTERS.items()
+        f"{_HEAD}({kind} v) {{ {with_register(comment_of(name), letter, 'v')} }} "
+        for kind, letter in FLOATING_LETTERS.items()
     )
     other = f"template <typename T> {_HEAD}(const volatile T &) {{}}"
     return f"struct {_PREFIX}{name} {{ {each}{other} }}; "

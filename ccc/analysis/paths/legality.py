@@ -22,7 +22,7 @@ from ccc.analysis.paths.model import (
     instructions_of,
 )
 from ccc.analysis.paths.reductions import register_at
-from ccc.analysis.spinning import Spin, roots
+from ccc.analysis.spinning import Spin, is_strong, roots
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Register
 from ccc.ptx.barriers import waits_for_the_block
@@ -253,7 +253,7 @@ def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
 
     after = {to for label in spin.blocks for to in facts.graph.successors(label)} - spin.blocks
     others = list(instructions_of(path.loop.loop.blocks - spin.blocks, facts))
-    for poll in filter(_is_strong, spin.polls):
+    for poll in filter(is_strong, spin.polls):
         gives = [
             label
             for label in inside - spin.blocks
@@ -294,7 +294,7 @@ def _way_out(poll: Instruction, other: Instruction, facts: Facts) -> str:
     """What serves where lanes only seem to wait: they may read what nobody writes, or look for a
     free place where others seem to write."""
     leave = "leave the critical section before the branch"
-    if not _is_strong(poll):
+    if not is_strong(poll):
         return f'declare what is only read "const __restrict__", or {leave}'
     apart = facts.memory.apart
     could_be = apart.could_be(poll, other) and not apart.are(poll, other)
@@ -339,12 +339,7 @@ def _are_apart(poll: Instruction, other: Instruction, facts: Facts) -> bool:
         return False
     parameters = {one.name for one in facts.function.parameters}
     is_same_name = not mine.isdisjoint(others)
-    return not is_same_name and (not _is_strong(poll) or parameters.isdisjoint(mine | others))
-
-
-def _is_strong(poll: Instruction) -> bool:
-    """Whether a compiler has to read what lanes look at anew each time."""
-    return poll.name != "ld" or not ANEW.isdisjoint(poll.modifiers)
+    return not is_same_name and (not is_strong(poll) or parameters.isdisjoint(mine | others))
 
 
 def check_independence(path: CheckedPath, invariant_stores: InvariantStores, facts: Facts) -> None:
