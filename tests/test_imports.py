@@ -125,7 +125,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "cupy_backends": ("ccc.device.gpu",),
     "tree_sitter": ("ccc.frontend.syntax",),
     "tree_sitter_cuda": ("ccc.frontend.syntax",),
-    "pycparser": ("ccc.frontend.pragmas",),
+    "pycparser": ("ccc.frontend.pragmas", "ccc.frontend.folding"),
     "passes": (),
     "grammars": (),
 }

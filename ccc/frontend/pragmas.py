@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import math
-import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,22 +13,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ccc.errors import choices, did_you_mean, nearest, short
+from ccc.frontend.folding import IN_A_MACRO, Number, fold
 
 if TYPE_CHECKING:
     from lark import Lark, Token
 
-Number = int | float
-IN_A_MACRO = "_Pragma(STR(ccc ...)) in a macro, with #define STR(x) #x"
-"""How a macro comes to be a part of an annotation."""
 TOO_DEEP = "this is nested too deeply or too long; write what it comes to"
 _MOST_NESTED = 32
 _MOST_SIGNS = 200
 _SIGNS = re.compile(r"[-+*/%~!&|^<>?.]")
 """What pycparser goes one level deeper for."""
 _LIKE_A_MACRO = re.compile(r"[A-Z_][A-Z_0-9]*")
-_LARGEST = 1 << 64
-_LONGEST = 100
-"""No number is written with more characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,7 +381,7 @@ def _constant(argument: _Argument) -> Number:
         raise argument.error(f'clause "{argument.clause}" needs a value: {argument.clause}(...)')
     node = _expression(f"({argument.text})", argument)
     try:
-        return _fold(node)
+        return fold(node)
     except (ArithmeticError, ValueError) as error:
         raise argument.error(f'"{argument.shown}" has no value: {error}') from None
 
@@ -416,89 +409,3 @@ def _depth(text: str) -> int:
         depth = max(depth + (1 if sign in "([{" else -1), 0)
         deepest = max(deepest, depth)
     return deepest
-
-
-_BINARY: dict[str, Callable[[Any, Any], Number]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-}
-_UNARY: dict[str, Callable[[Any], Number]] = {
-    "+": operator.pos,
-    "-": operator.neg,
-    "~": operator.invert,
-}
-
-
-def _fold(node: Any) -> Number:
-    """The value of a constant C expression; ValueError where it is none."""
-    from pycparser import c_ast  # noqa: PLC0415 - seldom asked for
-
-    if isinstance(node, c_ast.Constant):
-        return _literal(node.value)
-    if isinstance(node, c_ast.UnaryOp) and node.op in _UNARY:
-        return _apply(_UNARY[node.op], _fold(node.expr))
-    if isinstance(node, c_ast.BinaryOp):
-        left, right = _fold(node.left), _fold(node.right)
-        if node.op == "/":
-            return _divide(left, right)
-        if node.op in _BINARY:
-            return _apply(_BINARY[node.op], left, right)
-    if isinstance(node, c_ast.ID):
-        raise ValueError(
-            f'"{short(node.name)}" is no constant here, where macros are not expanded; '
-            f"write the number, or {IN_A_MACRO}"
-        )
-    raise ValueError("only numbers, + - * /, shifts and bit operations are folded")
-
-
-def _apply(operation: Callable[..., Number], *values: Number) -> Number:
-    shifts = operation in (operator.lshift, operator.rshift)
-    if shifts and not 0 <= values[1] < 64:
-        raise ValueError("a shift is by 0 to 63")
-    try:
-        return _fitting(operation(*values))
-    except TypeError:
-        raise ValueError("bit operations need whole numbers") from None
-
-
-def _fitting(value: Number) -> Number:
-    """A value that C could have."""
-    if isinstance(value, int) and abs(value) >= _LARGEST:
-        raise ValueError("this does not fit in 64 bits")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("this is no finite number")
-    return value
-
-
-def _divide(left: Number, right: Number) -> Number:
-    """C's division; one that would silently lose its fraction is refused."""
-    if isinstance(left, int) and isinstance(right, int):
-        if left % right:
-            raise ValueError(f"{left}/{right} is a division of integers; write {left}.0/{right}")
-        return left // right
-    return left / right
-
-
-def _literal(text: str) -> Number:
-    if not (text[0].isdigit() or text[0] == "."):  # a character, or a string
-        raise ValueError("only numbers, + - * /, shifts and bit operations are folded")
-    if len(text) > _LONGEST:
-        raise ValueError("this does not fit in 64 bits")
-    return _fitting(_number(text))
-
-
-def _number(text: str) -> Number:
-    digits = text.replace("'", "").lower()
-    if digits.startswith("0x"):
-        return float.fromhex(digits) if "p" in digits else int(digits.rstrip("ul"), 16)
-    if any(mark in digits for mark in ".e"):
-        return float(digits.rstrip("fl"))
-    digits = digits.rstrip("ul")
-    octal = digits.startswith("0") and digits.isdigit() and len(digits) > 1
-    return int(digits, 8 if octal else 0)

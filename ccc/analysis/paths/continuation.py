@@ -17,7 +17,7 @@ from ccc.analysis.liveness import reads_and_writes
 from ccc.analysis.memory import EVERY_SPACE
 from ccc.analysis.paths.carrying import handed_back
 from ccc.analysis.paths.fetches import find_fetches, has_side_effect
-from ccc.analysis.paths.followers import fetches_behind, holds_paths, loops_in_rest
+from ccc.analysis.paths.followers import check_loops_in_rest
 from ccc.analysis.paths.model import (
     CheckedPath,
     Path,
@@ -134,30 +134,13 @@ def _makers_for_followers(path: CheckedPath, facts: Facts) -> list[Instruction]:
 
 def _check_rest(path: CheckedPath, facts: Facts) -> None:
     """The rest of the iteration must be able to run with the path."""
-    loops = loops_in_rest(path, facts)
-    if path.repeats and not path.followers and loops:
-        why, hint = "that is not collected", ""
-        if fetches_behind(path, facts):
-            why = "before the next iteration is fetched"
-            hint = "; fetch that at the top of the loop"
-        if holds_paths(path, facts):
-            why = "to which tasks cannot go on from one that holds annotations"
-            hint = "; remove those inside"
-        raise Refused(
-            "what follows the loop in the iteration would have to run with its tasks, a few lanes "
-            f"at a time, and holds a loop itself, {why}{at(_last_branch(loops[0], facts))}{hint}"
-        )
+    check_loops_in_rest(path, facts)
     knowing = (i for i in instructions_of(path.rest, facts) if facts.callees.knows_its_lane(i))
     if (call := next(knowing, None)) is not None:
         raise Refused(
             "the rest of the iteration would have to run with the path, but calls "
             f"{called(call)}, which reads a register such as %tid.x; declare it __forceinline__"
         )
-
-
-def _last_branch(loop: Collection[str], facts: Facts) -> Instruction:
-    """What a loop's turns end with, which stands in its line of the source."""
-    return [one for one in instructions_of(loop, facts) if one.is_branch][-1]
 
 
 def _check_places(path: CheckedPath, facts: Facts) -> None:

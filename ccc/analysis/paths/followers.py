@@ -19,7 +19,14 @@ from collections.abc import Iterable, Sequence
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.fetches import find_fetches
-from ccc.analysis.paths.model import Path, PlacedPath
+from ccc.analysis.paths.model import (
+    CheckedPath,
+    Path,
+    PlacedPath,
+    Refused,
+    at,
+    instructions_of,
+)
 
 PATHS = ("then", "else", "case", "while", "variable", "recursion")
 """The markers of paths."""
@@ -30,12 +37,36 @@ def loops_in_rest(path: PlacedPath, facts: Facts) -> list[frozenset[str]]:
     return [loop.blocks for loop in facts.loops if loop.blocks <= path.rest]
 
 
-def fetches_behind(path: PlacedPath, facts: Facts) -> bool:
+def check_loops_in_rest(path: CheckedPath, facts: Facts) -> None:
+    """A loop in the rest of an inner loop's iteration must have tasks of its own.
+
+    Raises:
+        Refused: it has none; the reason says why.
+    """
+    loops = loops_in_rest(path, facts)
+    if not path.repeats or path.followers or not loops:
+        return
+    why, hint = "that is not collected", ""
+    if _fetches_behind(path, facts):
+        why = "before the next iteration is fetched"
+        hint = "; fetch that at the top of the loop"
+    if _holds_paths(path, facts):
+        why = "to which tasks cannot go on from one that holds annotations"
+        hint = "; remove those inside"
+    # what its turns end with stands in its line of the source
+    last = [one for one in instructions_of(loops[0], facts) if one.is_branch][-1]
+    raise Refused(
+        "what follows the loop in the iteration would have to run with its tasks, a few lanes at a "
+        f"time, and holds a loop itself, {why}{at(last)}{hint}"
+    )
+
+
+def _fetches_behind(path: PlacedPath, facts: Facts) -> bool:
     """Whether the next iteration is fetched from a counter in the rest of this one."""
     return bool(find_fetches(path, facts, frozenset()))
 
 
-def holds_paths(path: PlacedPath, facts: Facts) -> bool:
+def _holds_paths(path: PlacedPath, facts: Facts) -> bool:
     """Whether other annotations lie in a path."""
     markers = (marker for label in path.blocks for marker in facts.blocks[label].markers)
     others = (one for one in markers if one.identifier != path.marker.identifier)
@@ -57,7 +88,7 @@ def find_followers(path: PlacedPath, collected: Iterable[Path], facts: Facts) ->
     """
     loops = loops_in_rest(path, facts)
     # An iteration that is fetched behind the loops would be fetched with their tasks.
-    if holds_paths(path, facts) or fetches_behind(path, facts):
+    if _holds_paths(path, facts) or _fetches_behind(path, facts):
         return ()
     beside = [
         other
