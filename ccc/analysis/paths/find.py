@@ -24,7 +24,6 @@ from ccc.analysis.paths.legality import (
     check_loop,
     check_meetings,
     check_order,
-    check_waiting,
 )
 from ccc.analysis.paths.locate import annotated_loops, extent, located, without_first_turns
 from ccc.analysis.paths.model import (
@@ -40,6 +39,7 @@ from ccc.analysis.paths.model import (
 )
 from ccc.analysis.paths.own_memory import check_own_memory
 from ccc.analysis.paths.tail_calls import tail_calls
+from ccc.analysis.paths.waiting import check_waiting
 from ccc.ir.markers import UNROLLS
 
 TRAPPED = (

@@ -1,0 +1,159 @@
+"""Whether lanes wait in an iteration, or in a turn, for what the task of another lane will do.
+
+A lane that has entered a critical section before the path would leave it when its task is done; and
+for that, those that wait for it would have to come to the end of their iterations. Between two
+turns of an inner loop a task may be set aside, too, and keep what it has taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ccc.analysis.cfg import reachable
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import CheckedPath, Refused, at, instructions_of
+from ccc.analysis.spinning import Spin, is_strong, roots
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Address, Register
+from ccc.ptx.opcodes import Effect
+from ccc.ptx.types import ANEW, OWN_SPACES, TYPES
+
+
+def check_waiting(path: CheckedPath, facts: Facts) -> None:
+    """That no lane waits in an iteration for what the task of another will do.
+
+    A lane that has entered a critical section before the path would leave it when its task is done;
+    and for that, those that wait for it would have to come to the end of their iterations.
+
+    Raises:
+        Refused: with the reason.
+    """
+    loop = path.loop.loop
+
+    def step(label: str) -> Iterable[str]:
+        return (s for s in facts.graph.successors(label) if s != loop.header)
+
+    later = loop.blocks & reachable(step, [path.entry])
+    for spin in facts.spins:
+        if path.repeats and spin.blocks < path.blocks:
+            _check_turns(spin, path, facts)
+        if not spin.blocks < loop.blocks or spin.blocks <= path.blocks:
+            continue
+        if path.carries_parent and _looks_at_its_own(spin, path, facts):
+            continue
+        if path.entry not in reachable(step, spin.blocks):
+            continue
+        polled = [roots(poll, facts) or frozenset() for poll in spin.polls]
+        named = frozenset[str]().union(*polled)
+        writes = list(instructions_of(later, facts))  # those to the same parameter are named first
+        for instruction in sorted(writes, key=lambda i: named.isdisjoint(roots(i, facts) or named)):
+            if (poll := ended_by(spin, instruction, facts)) is not None:
+                raise Refused(
+                    f"lanes may wait before the path{at(poll)} for what is done in it or "
+                    f"after it{at(instruction)}; {_way_out(poll, instruction, facts)}"
+                )
+
+
+def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
+    """That no lane holds a lock when a turn of a path has ended, since its task may be set aside.
+
+    It is given back by a write of the address that it was taken by.
+
+    Raises:
+        Refused: one may.
+    """
+    inside = path.blocks - {path.entry}
+
+    def step(label: str) -> Iterable[str]:
+        return facts.graph.successors(label) if label in path.blocks else ()
+
+    after = {to for label in spin.blocks for to in facts.graph.successors(label)} - spin.blocks
+    others = list(instructions_of(path.loop.loop.blocks - spin.blocks, facts))
+    for poll in filter(is_strong, spin.polls):
+        gives = [
+            label
+            for label in inside - spin.blocks
+            if any(_gives_back(one, poll, facts) for one in facts.blocks[label].instructions)
+        ]
+        is_waited_for = any(ended_by(replace(spin, polls=(poll,)), one, facts) for one in others)
+        if is_waited_for and not reachable(step, after, stops=gives) <= inside:
+            raise Refused(
+                f"a lock may still be held when a turn ends{at(poll)}; give it back in the turn "
+                "that takes it"
+            )
+
+
+def _gives_back(instruction: Instruction, poll: Instruction, facts: Facts) -> bool:
+    """Whether an instruction makes a lock free that a swap has taken: it writes what the swap finds
+    there then, or another number than that exchanges."""
+    if instruction.guard is not None or poll.name != "atom":
+        return False
+    places = [
+        {operand for operand in one.operands if isinstance(operand, Address)}
+        for one in (instruction, poll)
+    ]
+    bases = {place.base for place in places[1] if isinstance(place.base, Register)}
+    is_exchange = instruction.name == "atom" and "exch" in instruction.modifiers
+    if places[0] != places[1] or any(len(facts.makers.get(one, ())) > 1 for one in bases):
+        return False
+    if instruction.name != "st" and not is_exchange:
+        return False
+    written, taken = (facts.literal(one) for one in (instruction.operands[-1], poll.operands[2]))
+    if written is None or taken is None:
+        return False
+    bits = TYPES[poll.types[-1]].bits
+    same = written.unsigned(bits) == taken.unsigned(bits)
+    return same if "cas" in poll.modifiers else "exch" in poll.modifiers and not same
+
+
+def _way_out(poll: Instruction, other: Instruction, facts: Facts) -> str:
+    """What serves where lanes only seem to wait: they may read what nobody writes, or look for a
+    free place where others seem to write."""
+    leave = "leave the critical section before the branch"
+    if not is_strong(poll):
+        return f'declare what is only read "const __restrict__", or {leave}'
+    apart = facts.memory.apart
+    could_be = apart.could_be(poll, other) and not apart.are(poll, other)
+    if "cas" not in poll.modifiers or not could_be:
+        return leave
+    return f'{leave}, or, where it takes free places of a table, declare its pointer "__restrict__"'
+
+
+def _looks_at_its_own(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
+    """Whether it is the loop around the path that seems to wait, and plain loads decide about it.
+
+    What these see no other iteration has written meanwhile, as those are independent; and what the
+    path itself will write is no longer to come for a task that goes there.
+    """
+    around = path.parent
+    if around is None or spin.blocks != around.blocks or spin.poll.name != "ld":
+        return False
+    body = instructions_of(around.blocks, facts)
+    return not any(i.effects & Effect.FENCE or ANEW.intersection(i.modifiers) for i in body)
+
+
+def ended_by(spin: Spin, instruction: Instruction, facts: Facts) -> Instruction | None:
+    """What lanes look at that wait, and an instruction may write; None if it writes none of it."""
+    if not instruction.effects & Effect.WRITE or instruction.space in OWN_SPACES:
+        return None
+    written = roots(instruction, facts) or frozenset()
+    polls = sorted(spin.polls, key=lambda poll: written.isdisjoint(roots(poll, facts) or ()))
+    return next((poll for poll in polls if not _are_apart(poll, instruction, facts)), None)
+
+
+def _are_apart(poll: Instruction, other: Instruction, facts: Facts) -> bool:
+    """Whether two accesses surely go to different memory: two parameters may lead to the same.
+
+    Who waits by a plain load, which compilers need not make again, is taken to wait for what is
+    written by the same parameter.
+    """
+    spaces = {poll.space, other.space}
+    if spaces == {"global", "shared"} or facts.memory.apart.lead_apart(poll, other):
+        return True
+    mine, others = roots(poll, facts), roots(other, facts)
+    if mine is None or others is None:
+        return False
+    parameters = {one.name for one in facts.function.parameters}
+    is_same_name = not mine.isdisjoint(others)
+    return not is_same_name and (not is_strong(poll) or parameters.isdisjoint(mine | others))
