@@ -118,15 +118,21 @@ class LoopConditions:
 
         ``known`` tells the result of a comparison, as far as it is known.
         """
+        ways = self.ways(source, known)
+        return ways is not None and ways.isdisjoint(self.loop.blocks)
+
+    def ways(self, source: str, known: Callable[[Instruction], bool | None]) -> set[str] | None:
+        """Where a guarded branch at the end of a block leads; None if that is not known."""
         ends = (i for i in self.facts.blocks[source].instructions if i.is_terminator)
-        branch = next(ends)
-        value = self._value(branch.guard.register, known) if branch.guard else None
-        if branch.guard is None or value is None:
-            return False
+        branch = next(ends, None)
+        if branch is None or branch.guard is None:
+            return None
+        value = self._value(branch.guard.register, known)
+        if value is None:
+            return None
         after = set(self.facts.graph.successors(source))
         taken = after & {branch.target}
-        ways = taken if value != branch.guard.negated else after - taken
-        return ways.isdisjoint(self.loop.blocks)
+        return taken if value != branch.guard.negated else after - taken
 
     def _value(
         self,
@@ -197,6 +203,15 @@ class LoopConditions:
                         worklist += writer.used()
                         found |= {writer} if writer.effects & Effect.CALL else set()
         return found
+
+    def read_by(self, user: Instruction, operand: Operand) -> set[Instruction]:
+        """The instructions that may have made what one of the loop reads in an operand."""
+        if not isinstance(operand, Register):
+            return set()
+        blocks = self.facts.blocks
+        label = next(one for one in self.loop.blocks if user in blocks[one].instructions)
+        found = self.facts.reaching.of_uses(label)[user, operand]
+        return {definition.instruction for definition in found}
 
     def written_for(self, load: Instruction) -> Iterable[Instruction]:
         """What of the loop may write what a load or a call reads, so that a value comes through

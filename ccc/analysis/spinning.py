@@ -19,17 +19,16 @@ frees any: what is taken stays so, whoever waits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
-from ccc.analysis.defuse import trace
 from ccc.analysis.loop_conditions import LoopConditions
 from ccc.analysis.settled import is_settled, stays_taken
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Address, Immediate, Operand, Register, Symbol
+from ccc.ir.operands import Address, Immediate, Operand, Register
 from ccc.ptx.opcodes import LOADS, MOVES_ON, Effect
 from ccc.ptx.operations import INVERSE, SWAPPED, UNSIGNED
 from ccc.ptx.system_calls import SYSTEM_CALLS
@@ -52,13 +51,14 @@ class Spin:
     """``blocks`` in which lanes may wait for others; ``polls`` are all that they look at.
 
     A loop that ``counts`` is to be ended by a counter as well; whoever ``gives_up`` waits for a
-    while only, since it certainly is.
+    while only, since it certainly is. Whoever ``seeks`` looks at another place in each trip.
     """
 
     blocks: frozenset[str]
     polls: tuple[Instruction, ...]
     counts: bool = False
     gives_up: bool = False
+    seeks: bool = False
 
     @property
     def poll(self) -> Instruction:
@@ -125,7 +125,9 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     seen = tuple(poll for poll in anew if poll in watched)
     if not seen:
         return None
-    return Spin(frozenset(loop.blocks), seen, counts=True, gives_up=any(certain.values()))
+    gives_up = any(certain.values())
+    seeks = all(_goes_on(_address(poll), slices, carried) for poll in seen)
+    return Spin(frozenset(loop.blocks), seen, counts=True, gives_up=gives_up, seeks=seeks)
 
 
 def _certain_ends(source: str, slices: LoopConditions) -> list[Instruction]:
@@ -183,15 +185,19 @@ def _ends_if_swapped(label: str, swap: Instruction, slices: LoopConditions) -> b
 
     No way leads on from there but by the branch that ends it.
     """
-    facts = slices.facts
-    block = list(facts.blocks[label].instructions)
-    behind = block[block.index(swap) + 1 :]
-    later = (s for s in slices.leaving if facts.dominators.dominates(label, s))
+    succeeds = swapping(label, swap, slices.facts)
+    later = (s for s in slices.leaving if slices.facts.dominators.dominates(label, s))
     return any(
-        slices.leaves(source, lambda c: _succeeds(c, swap, behind, facts))
-        and (source == label or not slices.goes_on(label, source))
+        slices.leaves(source, succeeds) and (source == label or not slices.goes_on(label, source))
         for source in later
     )
+
+
+def swapping(label: str, swap: Instruction, facts: Facts) -> Callable[[Instruction], bool | None]:
+    """What comparisons behind a compare-and-swap in some block say if that succeeded."""
+    block = list(facts.blocks[label].instructions)
+    behind = block[block.index(swap) + 1 :]
+    return lambda comparison: _succeeds(comparison, swap, behind, facts)
 
 
 def _succeeds(
@@ -330,7 +336,9 @@ def _relation(
     one, other = comparison.operands[1:]
     if not slices.is_same(other):
         one, other, relation = other, one, SWAPPED[relation]
-    if not slices.is_same(other) or not _follows(one, atomic, slices):
+    if not slices.is_same(other):
+        return None
+    if slices.read_by(comparison, one) != {atomic} and not _follows(one, atomic, slices):
         return None
     return relation if value else INVERSE[relation]
 
@@ -370,13 +378,7 @@ def _callee_reads(call: Instruction, facts: Facts) -> bool:
 
 def roots(instruction: Instruction, facts: Facts) -> frozenset[str] | None:
     """The parameters and variables that an address is made from; None if it may be anything."""
-    bases = [o.base for o, _ in instruction.roles() if isinstance(o, Address)]
-    found = trace(bases, facts.makers, _computed_from) or ()
-    return frozenset(one.name for one in found if isinstance(one, Symbol)) or None
-
-
-def _computed_from(maker: Instruction, _: Register) -> list[Operand] | None:
-    """What a value is made from; None where memory or a function knows."""
-    if maker.effects & _FROM_ELSEWHERE:
+    pointers = facts.memory.apart.origins.of_access(instruction)
+    if pointers is None or any(pointer.is_loaded for pointer in pointers):
         return None
-    return [*maker.used(), *maker.symbols()]
+    return frozenset(pointer.name for pointer in pointers)

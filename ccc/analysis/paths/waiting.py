@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ccc.analysis.callees import callee
 from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
+from ccc.analysis.loop_conditions import LoopConditions
 from ccc.analysis.paths.model import CheckedPath, Refused, at, instructions_of
-from ccc.analysis.spinning import Spin, is_strong, roots
+from ccc.analysis.spinning import Spin, is_strong, roots, swapping
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Register
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import MOVES_ON, Effect
+from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.types import ANEW, OWN_SPACES, TYPES
 
 
@@ -36,7 +39,7 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
 
     later = loop.blocks & reachable(step, [path.entry])
     for spin in facts.spins:
-        if path.repeats and spin.blocks < path.blocks:
+        if path.repeats and spin.blocks <= path.blocks:
             _check_turns(spin, path, facts)
         if not spin.blocks < loop.blocks or spin.blocks <= path.blocks:
             continue
@@ -58,30 +61,66 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
 def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
     """That no lane holds a lock when a turn of a path has ended, since its task may be set aside.
 
-    It is given back by a write of the address that it was taken by.
+    It is given back by a write of the address that it was taken by, and not taken again behind
+    that. Where the turns themselves are what waits, tasks that wait may keep one from its turn that
+    has taken a lock in an earlier one; only who looks at another place each time, so many times,
+    waits for nobody.
 
     Raises:
         Refused: one may.
     """
+    is_inside = spin.blocks < path.blocks
+    if not is_inside and spin.gives_up and spin.seeks:
+        return
+    elsewhere = path.loop.loop.blocks - (spin.blocks if is_inside else frozenset())
+    others = list(instructions_of(elsewhere, facts))
+    for poll in filter(is_strong, spin.polls):
+        mine = replace(spin, polls=(poll,))
+        ending = [one for one in others if one is not poll and _may_end(mine, one, facts)]
+        if not ending or _lets_go(mine, path, facts):
+            continue
+        if not is_inside and MOVES_ON.intersection(poll.modifiers):
+            raise Refused(
+                f"its turns may wait for one another{at(poll)}; keep what they draw numbers from "
+                "in an array of its own"
+            )
+        table = _way_out_of_a_table(poll, ending[0], facts)
+        raise Refused(
+            f"a lock may still be held when a turn ends{at(poll)}; give it back in the turn that "
+            f"takes it{table}"
+        )
+
+
+def _may_end(spin: Spin, instruction: Instruction, facts: Facts) -> bool:
+    """Whether an instruction, or a function that it calls, may write what is waited for."""
+    calls = instruction.effects & Effect.CALL and callee(instruction) not in SYSTEM_CALLS
+    return bool(calls) or ended_by(spin, instruction, facts) is not None
+
+
+def _lets_go(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
+    """Whether a turn gives a lock back that it has taken, on each way to its end."""
     inside = path.blocks - {path.entry}
+    waits = spin.blocks if spin.blocks < path.blocks else frozenset[str]()
+    own = {label: list(facts.blocks[label].instructions) for label in path.blocks - waits}
+    slices = LoopConditions(path.loop.loop, facts)
 
     def step(label: str) -> Iterable[str]:
         return facts.graph.successors(label) if label in path.blocks else ()
 
-    after = {to for label in spin.blocks for to in facts.graph.successors(label)} - spin.blocks
-    others = list(instructions_of(path.loop.loop.blocks - spin.blocks, facts))
-    for poll in filter(is_strong, spin.polls):
-        gives = [
-            label
-            for label in inside - spin.blocks
-            if any(_gives_back(one, poll, facts) for one in facts.blocks[label].instructions)
-        ]
-        is_waited_for = any(ended_by(replace(spin, polls=(poll,)), one, facts) for one in others)
-        if is_waited_for and not reachable(step, after, stops=gives) <= inside:
-            raise Refused(
-                f"a lock may still be held when a turn ends{at(poll)}; give it back in the turn "
-                "that takes it"
-            )
+    def gives(one: Instruction) -> bool:
+        return _gives_back(one, spin.poll, facts)
+
+    def takes(one: Instruction) -> bool:
+        is_swap = one.name == "atom" and {"cas", "exch"} & set(one.modifiers)
+        is_other = one is not spin.poll and ended_by(spin, one, facts) is None
+        return bool(is_swap) and not gives(one) and not is_other
+
+    swaps = [(label, one) for label, code in own.items() for one in code if takes(one)]
+    ways = [slices.ways(label, swapping(label, one, facts)) or step(label) for label, one in swaps]
+    after = {to for found in ways for to in found}
+    after |= {to for label in waits for to in facts.graph.successors(label)} - waits
+    giving = [label for label, code in own.items() if label in inside and any(map(gives, code))]
+    return bool(after) and reachable(step, after, stops=giving) <= inside
 
 
 def _gives_back(instruction: Instruction, poll: Instruction, facts: Facts) -> bool:
@@ -113,11 +152,16 @@ def _way_out(poll: Instruction, other: Instruction, facts: Facts) -> str:
     leave = "leave the critical section before the branch"
     if not is_strong(poll):
         return f'declare what is only read "const __restrict__", or {leave}'
+    return leave + _way_out_of_a_table(poll, other, facts)
+
+
+def _way_out_of_a_table(poll: Instruction, other: Instruction, facts: Facts) -> str:
+    """What serves where lanes only look for a free place of a table; nothing of others."""
     apart = facts.memory.apart
     could_be = apart.could_be(poll, other) and not apart.are(poll, other)
     if "cas" not in poll.modifiers or not could_be:
-        return leave
-    return f'{leave}, or, where it takes free places of a table, declare its pointer "__restrict__"'
+        return ""
+    return ', or, where it takes free places of a table, declare its pointer "__restrict__"'
 
 
 def _looks_at_its_own(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
