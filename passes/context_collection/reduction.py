@@ -66,10 +66,10 @@ COMBINE_NARROW = Snippet(
     """
     .reg .b16 %value;
     .reg .b32 %slot, %wide;
-        cvt.u32.u16 %wide, %value;
+        cvt.WIDENED %wide, %value;
         red.shared.OPERATION.STORED [%slot], %wide;
     """,
-    "OPERATION", "STORED",
+    "OPERATION", "STORED", "WIDENED",
 )  # fmt: skip
 """The same with 16 bits."""
 
@@ -239,7 +239,9 @@ class Slots:
     def _text(self, plain: Snippet, narrow: Snippet, ordered: Snippet) -> Snippet:
         """The one of these that the type takes, with its words."""
         bits = 8 * self._stored_bytes
+        sign = "s" if self.accumulator.type[0] == "s" else "u"
         words = {
+            "WIDENED": f"{sign}32.{sign}16",
             "TYPE": self.accumulator.type, "BITS": f"b{bits}", "STORED": self._stored_type,
             "OPERATION": self.accumulator.operation, "NEUTRAL": self._neutral_integer(),
             "SIGN_BIT": bits - 1, "HIGHEST": (1 << (bits - 1)) - 1,

@@ -29,6 +29,7 @@ from ccc.analysis.paths.model import (
 from ccc.analysis.paths.own_memory import flows_out
 from ccc.analysis.paths.promises import find_promise
 from ccc.analysis.paths.reductions import (
+    NARROW,
     declared_operations,
     declared_variables,
     flushes,
@@ -64,7 +65,7 @@ def choose_continuation(
         Refused: it must, and cannot.
     """
     webs = frozenset[Register]().union(*(a.registers for a in path.loop.accumulators))
-    defined = {r for i in instructions_of(path.blocks, facts) for r in i.defined()} - webs
+    defined = _written(path, facts) - webs
     live = defined & facts.liveness.live_in(path.join) if path.join else defined
     fetches = find_fetches(path, facts, webs)
     rest = [i for i in instructions_of(path.rest, facts) if i not in fetches]
@@ -353,6 +354,10 @@ def _is_left_alone(load: Instruction, writes: Sequence[Instruction], facts: Fact
     )
 
 
+def _written(path: PlacedPath, facts: Facts) -> frozenset[Register]:
+    return frozenset(r for i in instructions_of(path.blocks, facts) for r in i.defined())
+
+
 def _reduction_hint(path: CheckedPath, facts: Facts) -> str:
     declared = declared_operations(path.loop.marker)
     if not declared:
@@ -368,6 +373,8 @@ def _reduction_hint(path: CheckedPath, facts: Facts) -> str:
         misfits = (find_misfit(register, loop, facts) for register in carried)
         if (misfit := next(filter(None, misfits), None)) is not None:
             hint += f"; in the way is{at(misfit)}"
+        if any(one.bits == NARROW for one in _written(path, facts).intersection(carried)):
+            hint += "; one of less than 32 bits may have to be an int"
     if declared.intersection(EXTREMES) and any(
         map(flushes, instructions_of(path.loop.loop.blocks, facts))
     ):
@@ -382,7 +389,7 @@ def _unset_hint(path: CheckedPath, facts: Facts) -> str | None:
     next: PTX is the same.
     """
     loop = path.loop.loop
-    written = {r for i in instructions_of(path.blocks, facts) for r in i.defined()}
+    written = _written(path, facts)
     before = [p for p in facts.graph.predecessors(loop.header) if p not in loop.blocks]
     for register in sorted(written & facts.liveness.live_in(loop.header), key=lambda r: r.name):
         if not any(facts.reaching.bottom_mask(label, register) for label in before):

@@ -24,9 +24,9 @@ from ccc.ir.operands import Operand, Register
 from ccc.ptx.operations import EXTREMES
 
 SIZES = (16, 32, 64)
-TYPES = ("s16", "u16", "s32", "u32", "s64", "u64", "f32", "f64")
 NARROW = 16
-"""Of so many bits nvcc computes the minimum in wider registers."""
+"""The bits of registers for what is shorter than an int: nvcc may compute it in wider ones."""
+TYPES = ("s16", "u16", "s32", "u32", "s64", "u64", "f32", "f64")
 OPERATIONS = ("add", "min", "max", "and", "or", "xor")
 """Those of reductions."""
 WITH = "with"
@@ -218,8 +218,7 @@ def _kind(operation: str, type_name: str, target: Operand) -> tuple[str, str] | 
         return None
     if operation == "add":
         return operation, type_name if type_name[0] == "f" else f"u{target.bits}"
-    is_extreme = operation in EXTREMES and target.bits > NARROW
-    return (operation, type_name) if is_extreme else None
+    return (operation, type_name) if operation in EXTREMES else None
 
 
 def register_at(accumulator: Accumulator, label: str, facts: Facts) -> Register | None:
