@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ccc.demangle import demangle
 from ccc.errors import CccError, Span, render
-from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, Marker
+from ccc.ir.markers import DIRECTIVES, LABEL, WHOLE_KERNEL, Marker
 from ccc.likewise import copies, likewise, with_copy
 from ccc.options import COLLECT, Request
 from ccc.version import VERSION
@@ -440,7 +440,9 @@ def _listed(names: Sequence[str], most: int = _MOST_NAMED) -> str:
 
 def _case(marker: Marker) -> dict[str, Any]:
     """Where a case of a switch begins, whose pragma stands at one place for all of them."""
-    return {"case": f"case, PTX line {marker.line}"} if marker.kind == "case" else {}
+    if marker.kind != "case":
+        return {}
+    return {"case": f"{marker.clauses.get(LABEL, 'case')}, PTX line {marker.line}"}
 
 
 def _place(marker: Marker, kernel: str) -> tuple[Span, str, str, str]:

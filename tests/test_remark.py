@@ -150,6 +150,14 @@ def test_what_is_the_same_of_several_cases_is_told_once() -> None:
     assert "case 11 and 8 more) left as it was" in said
 
 
+def test_cases_that_share_a_line_have_their_labels() -> None:
+    marker = Marker("case", 2, Span("k.cu", 7, 5), {"label": "case RED"}, line=12)
+    assert Remark.missed_at(marker, "k", "no").details["case"] == "case RED, PTX line 12"
+    assert Remark.missed_at(replace(marker, clauses={}), "k", "no").details["case"] == (
+        "case, PTX line 12"
+    )
+
+
 def test_cases_are_told_together_wherever_in_the_code_the_same_is_at_fault() -> None:
     reason = 'it needs a value ("{}", k.cu:{}, PTX line {}: add.s32 %r1, %r1, 1;); declare it'
     names = [("s", 8), ("s", 9), ("t", 10)]

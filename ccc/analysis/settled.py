@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT, reachable
+from ccc.analysis.fields import are_other_fields
 from ccc.ir.nodes import Instruction
 from ccc.ptx.barriers import BARRIERS, waits_for_the_block
 from ccc.ptx.opcodes import BEYOND_THE_BLOCK, Effect
@@ -54,7 +55,11 @@ def stays_taken(swap: Instruction, loop: Loop, facts: Facts) -> bool:
         return False
     is_late = swap.space == "shared" and _is_filled_before(loop, facts)
     writes = facts.once(_late_writes if is_late else _writes, facts.entry)
-    others = [one for one in writes if not _takes_alike(one, swap, facts)]
+    others = [
+        one
+        for one in writes
+        if not _takes_alike(one, swap, facts) and not are_other_fields(one, swap, facts)
+    ]
     return not facts.memory.conflict(others, [swap])
 
 

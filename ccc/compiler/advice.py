@@ -115,6 +115,10 @@ DECLINED = {
     "the tasks of a loop come back": "ask for strategy(merge) there, or for nothing",
     "warps of a block share out the turns": "ask for engage, or annotate nothing else in there",
     "another path of its loop asks": "ask for one strategy, on the loop",
+    "no loop is left in the path": (
+        "tasks are of about equal length, as where nvcc unrolled it: ask for strategy(queue), or "
+        "for nothing"
+    ),
     "no loop lies in the path that compares": (
         'write its loop as "for (int k = begin; k < end; ++k)", with the bound in a variable that '
         "is read before it; or ask for strategy(queue)"

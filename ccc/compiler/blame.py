@@ -130,7 +130,8 @@ class Blame:
         if span is None:
             return str(remark.details["case"])
         label = suspects.label(remark.position, span) if suspects else None
-        return f"{label or 'case'}, line {span.line}"
+        own = str(remark.details["case"]).rpartition(", ")[0]
+        return f"{label or own}, line {span.line}"
 
     def _text(self, remark: Remark, text: str) -> str:
         """A reason with the names of variables, and the place before each instruction."""

@@ -14,6 +14,7 @@ from ccc.frontend.stripping import as_operator, newlines
 from ccc.frontend.syntax import (
     body_of,
     cases_of,
+    crowded_labels,
     floating_type,
     head_end,
     is_field_of_bits,
@@ -25,7 +26,7 @@ from ccc.frontend.syntax import (
     type_of,
 )
 from ccc.ir import typed_markers
-from ccc.ir.markers import LOOPS, PROMISE, UNROLLS, Marker, with_register
+from ccc.ir.markers import LABEL, LOOPS, PROMISE, UNROLLS, Marker, with_register
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -82,9 +83,12 @@ class MarkerEdits:
         """The edits that mark one statement."""
         statement = placed.statement
         constant = may_be_constant(statement, self._blank)
+        labels = crowded_labels(statement, self._blank) if placed.name == "switch" else {}
 
         def marker(kind: str, number: int | None = None) -> bytes:
             more = UNROLLS if kind in LOOPS and self._found.unrolls_at(placed.at) else {}
+            if number in labels:
+                more = {LABEL: labels[number]}
             made = Marker(kind, annotation.id, annotation.span, {**annotation.clauses, **more})
             text = made.statement(number, constant=constant)
             return text.encode(errors="surrogateescape")

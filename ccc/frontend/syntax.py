@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ _STATEMENTS = (
 _FLOATING = {kind.encode(): letter for kind, letter in FLOATING_LETTERS.items()}
 _NUMBERS = frozenset(b"bool char short int long float double signed unsigned size_t".split())
 """Words of types whose variables are no pointers."""
+_LONGEST_LABEL = 20
+"""Of a ``switch``; what is longer is told by its line."""
 _INNER = re.compile(rb"\{[^{}]*\}")
 """A block that holds no other."""
 _LONG_BLANK = re.compile(rb"[ \t\r\n]{1000,}")
@@ -200,6 +203,25 @@ def cases_of(statement: Node) -> list[tuple[int, Node]]:
         if case.type == "case_statement" and colon is not None and case.children[-1] != colon:
             found.append((number, colon))
     return found
+
+
+def label_of(case: Node, colon: Node, text: bytes) -> str | None:
+    """The label of a case, without its colon; None if it is long."""
+    label = " ".join(text[case.start_byte : colon.start_byte].decode(errors="replace").split())
+    return label if 0 < len(label) <= _LONGEST_LABEL else None
+
+
+def crowded_labels(statement: Node, text: bytes) -> dict[int, str]:
+    """The labels of the cases of a switch that share a line, by their numbers: lines do not tell
+    these apart."""
+    cases = cases_of(statement)
+    lines = Counter(colon.start_point[0] for _, colon in cases)
+    found = {
+        number: label_of(colon.parent, colon, text)
+        for number, colon in cases
+        if colon.parent is not None and lines[colon.start_point[0]] > 1
+    }
+    return {number: label for number, label in found.items() if label}
 
 
 def is_left_at_its_end(case: Node) -> bool:

@@ -18,6 +18,7 @@ from ccc.frontend.syntax import (
     function_around,
     identifiers_in,
     is_number,
+    label_of,
     type_of,
 )
 
@@ -32,9 +33,6 @@ _SHARED = re.compile(rb"__shared__|__attribute__\s*\(\(\s*shared\s*\)\)")
 
 _REGISTERS = {"f32": b"float", "f64": b"double"}
 """Of which type a plain number is that a register of such a type holds."""
-
-_LONGEST_LABEL = 20
-"""Of a ``switch``; what is longer is told by its line."""
 
 
 class Suspects:
@@ -258,14 +256,13 @@ class Suspects:
         placed = self._at(at)
         body = placed.statement.child_by_field_name("body") if placed else None
         labels = [
-            self._placement.blank[case.start_byte : colon.start_byte].decode(errors="replace")
+            label_of(case, colon, self._placement.blank)
             for case in (body.named_children if body else ())
             if case.type == "case_statement" and case.children[-1].type != ":"
             for colon in case.children
             if colon.type == ":" and self._is_on(colon, line)
         ]
-        label = " ".join(labels[0].split()) if len(labels) == 1 else ""
-        return label if 0 < len(label) <= _LONGEST_LABEL else None
+        return labels[0] if len(labels) == 1 else None
 
     def extreme(self, at: Span) -> tuple[str, str] | None:
         """The operation and the variable, where a statement keeps the least or the most."""

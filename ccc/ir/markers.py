@@ -30,6 +30,8 @@ annotated branch, ``case`` in those of a switch. ``reduced``, in the body of an 
 in which register a floating-point variable of a reduction is there; ``apart`` there, which pointers
 lead to memory of their own. Those of ``WHOLE_KERNEL`` stand
 anywhere in a kernel."""
+LABEL = "label"
+"""The clause of a marker that tells which case of a switch it is in, where lines do not."""
 UNROLLS = {"unroll": "own"}
 """What the markers of ``LOOPS`` say beside their clauses where the user says how often a loop is
 unrolled; elsewhere we say that it is not, for the sake of the annotation."""

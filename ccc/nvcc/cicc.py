@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 LINES = "-generate-line-info"
 """The option for a table of lines in the PTX."""
+STDIN = "<stdin>"
 NO_PTX = ("-olto", "-lto", "--emit-optix-ir")
 """Options by which it makes something that we cannot read."""
 
@@ -48,13 +49,30 @@ class Cicc:
 
     @property
     def name(self) -> str:
-        """The user's name of the source."""
+        """The user's name of the source; of what nvcc reads from its input as others have it."""
+        return STDIN if self._is_input else self._given_name
+
+    @property
+    def path(self) -> str:
+        """Where the source is."""
+        return STDIN if self._is_input else self.value("--orig_src_path_name")
+
+    @property
+    def _given_name(self) -> str:
         return self.value("--orig_src_file_name")
+
+    @property
+    def _is_input(self) -> bool:
+        """Whether nvcc has read the source from its input, and copied it to a file of its own."""
+        return self._given_name.endswith("_stdin") and "tmpxft_" in self._given_name
 
     @cached_property
     def annotated(self) -> Annotated:
         """The source, preprocessed, as nvcc gave it."""
-        return Annotated(read_text(input_of(self.arguments)), self.name)
+        text = read_text(input_of(self.arguments))
+        if self._is_input:
+            text = text.replace(f'"{self._given_name}"', f'"{STDIN}"')
+        return Annotated(text, self.name)
 
     @property
     def keeps_lines(self) -> bool:

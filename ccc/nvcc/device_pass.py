@@ -70,7 +70,7 @@ def run(cicc: Cicc, options: Options) -> int:
 
 
 def _run(cicc: Cicc, options: Options) -> int:
-    done = DevicePass((cicc.value("--orig_src_path_name"), cicc.value("-arch")))
+    done = DevicePass((cicc.path, cicc.value("-arch")))
     try:
         if "-olto" in cicc.arguments or "-lto" in cicc.arguments:
             raise CccError(LTO_REFUSED, _annotated(cicc))

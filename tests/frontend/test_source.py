@@ -283,6 +283,13 @@ def test_other_paths(directive: str, statement: str, expected: list[str]) -> Non
     assert marked.warnings == []
 
 
+def test_cases_on_one_line_are_told_by_their_labels() -> None:
+    cases = "switch (a) { case 1: b(); case 2: case N + 3: c();\ndefault: d(); }"
+    marked = mark(loop(f"#pragma ccc switch\n{cases}"), "k.cu")
+    labels = [m.clauses.get("label") for m in markers(marked) if m.kind == "case"]
+    assert labels == ["case 1", "case N + 3", None]
+
+
 def test_what_is_asked_for_comes_along() -> None:
     marked = mark(loop("#pragma ccc if strategy( queue )\nif (a) b();"), "k.cu")
     assert [m.clauses for m in markers(marked) if m.kind == "then"] == [{"strategy": "queue"}]

@@ -173,6 +173,17 @@ def test_a_report_is_that_of_a_compilation(project: Project) -> None:
 
 
 @pytest.mark.slow
+def test_what_nvcc_reads_from_its_input_is_called_so(project: Project) -> None:
+    words = ["-x", "cu", "-", ARCH, "-ptx", "-o", "k.ptx", "--ccc-report=r.json"]
+    said = project(*words, given=REFUSED.replace("{name}", "k"))
+    assert said.startswith("<stdin>:7:1: warning: path left as it was: ")  # nobody reads it twice
+    assert "(<stdin>:10, PTX line " in said
+    assert "tmpxft" not in said + project.read("r.json")
+    said = project(*words, given=KERNEL.replace("ccc if\n", "ccc iff\n"), code=1)
+    assert said.startswith('<stdin>:7:13: error: unknown directive "iff"; did you mean "if"?')
+
+
+@pytest.mark.slow
 def test_each_file_of_a_build_has_a_report_of_its_own(project: Project) -> None:
     project.write("other.cu", PLAIN)
     for name in ("other", "k", "other"):

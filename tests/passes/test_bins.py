@@ -156,7 +156,7 @@ SAME = "the loop in it turns equally often in every task"
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        (f"{LOAD} {TURN}", NO_LOOP),
+        (f"{LOAD} {TURN}", "no loop is left in the path"),
         (f"{LOAD} TURN: {TURN} shr.u32 %r5, %r5, 1; setp.ne.u32 %p3, %r5, 0; @%p3 bra TURN;",
          NO_LOOP),
         (f"mov.u32 %r4, 0; TURN: {TURN} ld.global.u32 %r5, [%rd3]; add.s32 %r4, %r4, 1;"

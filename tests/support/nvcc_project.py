@@ -43,14 +43,14 @@ class Project:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
 
-    def __call__(self, *arguments: str, code: int = 0, **variables: str) -> str:
-        """Run cccc in a process of its own; returns what it said."""
+    def __call__(self, *arguments: str, code: int = 0, given: str = "", **variables: str) -> str:
+        """Run cccc in a process of its own, ``given`` some input; returns what it said."""
         command = [sys.executable, "-c", "import sys; from ccc.cli import cccc; sys.exit(cccc())"]
         done = subprocess.run(
             [*command, *arguments],
             cwd=self.folder,
             env={**os.environ, **variables},
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
             text=True,
             errors="surrogateescape",

@@ -235,8 +235,8 @@ def test_what_does_not_apply_stands_with_a_way_out(source: Path) -> None:
     (declined,) = [one for one in results if one["ruleId"] == "ccc/declined"]
     assert declined["level"] == "warning"
     head, way_out = declined["message"]["text"].splitlines()
-    assert "strategy(bins(16)) does not apply: no loop lies in the path" in head
-    assert way_out.startswith('What to do: write its loop as "for (')
+    assert "strategy(bins(16)) does not apply: no loop is left in the path" in head
+    assert way_out.startswith("What to do: tasks are of about equal length")
 
 
 def test_arrays_that_go_along_are_counted() -> None:

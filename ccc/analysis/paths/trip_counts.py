@@ -24,6 +24,7 @@ from ccc.ir.operands import CARRY, Immediate, Operand, Register
 from ccc.ptx.opcodes import CHEAP, Effect, Unit
 from ccc.ptx.types import LANE, STRONG, TYPES, number_of_type
 
+NONE_LEFT = "no loop is left in the path"
 NO_LOOP = "no loop lies in the path that compares a counter with a bound read before it"
 NOT_KNOWN = "how often the loop in it turns is not known where the path begins"
 CONSTANT = "the loop in it turns equally often in every task"
@@ -74,6 +75,8 @@ def find_trip_count(path: Path, facts: Facts) -> TripCount:
             refusals.append(refusal)
     if refusals:
         raise refusals[0]
+    if not inside:
+        raise Refused(NONE_LEFT)
     raise Refused(NO_LOOP)
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
+from ccc.analysis.fields import are_other_fields
 from ccc.analysis.loop_conditions import LoopConditions
 from ccc.analysis.paths.model import CheckedPath, Refused, at, instructions_of
 from ccc.analysis.spinning import Spin, is_strong, roots, swapping
@@ -194,6 +195,8 @@ def _are_apart(poll: Instruction, other: Instruction, facts: Facts) -> bool:
     """
     spaces = {poll.space, other.space}
     if spaces == {"global", "shared"} or facts.memory.apart.lead_apart(poll, other):
+        return True
+    if are_other_fields(poll, other, facts):
         return True
     mine, others = roots(poll, facts), roots(other, facts)
     if mine is None or others is None:
