@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT, reachable
-from ccc.analysis.fields import are_other_fields
+from ccc.analysis.polled import are_apart
 from ccc.ir.nodes import Instruction
 from ccc.ptx.barriers import BARRIERS, waits_for_the_block
 from ccc.ptx.opcodes import BEYOND_THE_BLOCK, Effect
@@ -58,7 +58,7 @@ def stays_taken(swap: Instruction, loop: Loop, facts: Facts) -> bool:
     others = [
         one
         for one in writes
-        if not _takes_alike(one, swap, facts) and not are_other_fields(one, swap, facts)
+        if not _takes_alike(one, swap, facts) and not are_apart(swap, one, facts)
     ]
     return not facts.memory.conflict(others, [swap])
 

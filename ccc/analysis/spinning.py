@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.loop_conditions import LoopConditions
+from ccc.analysis.polled import is_strong, roots
 from ccc.analysis.settled import is_settled, stays_taken
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register
@@ -232,12 +233,6 @@ def _takes_for_good(swap: Instruction, slices: LoopConditions) -> bool:
     )
 
 
-def is_strong(poll: Instruction) -> bool:
-    """Whether what lanes look at has to be read anew each time: not by a plain load, which a
-    compiler need not make again."""
-    return poll.name not in LOADS or not ANEW.isdisjoint(poll.modifiers)
-
-
 def _is_stepped(register: Register, slices: LoopConditions) -> bool:
     """Whether each trip makes a register of what it was and of what is the same in all trips."""
     maker = slices.each_trip[register]
@@ -374,11 +369,3 @@ def _callee_reads(call: Instruction, facts: Facts) -> bool:
         function is None or any(map(_reads_what_may_change, function.instructions))
         for function in facts.callees.reachable(callee(call))
     )
-
-
-def roots(instruction: Instruction, facts: Facts) -> frozenset[str] | None:
-    """The parameters and variables that an address is made from; None if it may be anything."""
-    pointers = facts.memory.apart.origins.of_access(instruction)
-    if pointers is None or any(pointer.is_loaded for pointer in pointers):
-        return None
-    return frozenset(pointer.name for pointer in pointers)

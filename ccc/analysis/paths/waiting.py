@@ -13,10 +13,10 @@ from dataclasses import replace
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
-from ccc.analysis.fields import are_other_fields
 from ccc.analysis.loop_conditions import LoopConditions
 from ccc.analysis.paths.model import CheckedPath, Refused, at, instructions_of
-from ccc.analysis.spinning import Spin, is_strong, roots, swapping
+from ccc.analysis.polled import are_apart, is_strong, roots
+from ccc.analysis.spinning import Spin, swapping
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Register
 from ccc.ptx.opcodes import MOVES_ON, Effect
@@ -184,23 +184,4 @@ def ended_by(spin: Spin, instruction: Instruction, facts: Facts) -> Instruction 
         return None
     written = roots(instruction, facts) or frozenset()
     polls = sorted(spin.polls, key=lambda poll: written.isdisjoint(roots(poll, facts) or ()))
-    return next((poll for poll in polls if not _are_apart(poll, instruction, facts)), None)
-
-
-def _are_apart(poll: Instruction, other: Instruction, facts: Facts) -> bool:
-    """Whether two accesses surely go to different memory: two parameters may lead to the same.
-
-    Who waits by a plain load, which compilers need not make again, is taken to wait for what is
-    written by the same parameter.
-    """
-    spaces = {poll.space, other.space}
-    if spaces == {"global", "shared"} or facts.memory.apart.lead_apart(poll, other):
-        return True
-    if are_other_fields(poll, other, facts):
-        return True
-    mine, others = roots(poll, facts), roots(other, facts)
-    if mine is None or others is None:
-        return False
-    parameters = {one.name for one in facts.function.parameters}
-    is_same_name = not mine.isdisjoint(others)
-    return not is_same_name and (not is_strong(poll) or parameters.isdisjoint(mine | others))
+    return next((poll for poll in polls if not are_apart(poll, instruction, facts)), None)

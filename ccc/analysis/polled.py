@@ -1,0 +1,51 @@
+"""What lanes look at that wait, and which accesses go to other memory for certain.
+
+Two parameters may lead to the same. But a plain store to what others look at by atomics or volatile
+loads is a race, and no iteration may write what another one reads: so who gives anything back by a
+plain store is taken to do it under the name that it is looked at by.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ccc.analysis.fields import are_other_fields
+from ccc.ir.nodes import Instruction
+from ccc.ptx.opcodes import LOADS
+from ccc.ptx.types import ANEW
+
+if TYPE_CHECKING:
+    from ccc.analysis.facts import Facts
+
+
+def is_strong(poll: Instruction) -> bool:
+    """Whether what lanes look at has to be read anew each time: not by a plain load, which a
+    compiler need not make again."""
+    return poll.name not in LOADS or not ANEW.isdisjoint(poll.modifiers)
+
+
+def roots(instruction: Instruction, facts: Facts) -> frozenset[str] | None:
+    """The parameters and variables that an address is made from; None if it may be anything."""
+    pointers = facts.memory.apart.origins.of_access(instruction)
+    if pointers is None or any(pointer.is_loaded for pointer in pointers):
+        return None
+    return frozenset(pointer.name for pointer in pointers)
+
+
+def are_apart(poll: Instruction, other: Instruction, facts: Facts) -> bool:
+    """Whether something certainly does not write what lanes look at.
+
+    Who waits by a plain load, which compilers need not make again, is taken to wait for what is
+    written by the same parameter.
+    """
+    spaces = {poll.space, other.space}
+    if spaces == {"global", "shared"} or facts.memory.apart.lead_apart(poll, other):
+        return True
+    if are_other_fields(poll, other, facts):
+        return True
+    mine, others = roots(poll, facts), roots(other, facts)
+    if mine is None or others is None or not mine.isdisjoint(others):
+        return False
+    parameters = {one.name for one in facts.function.parameters}
+    is_race = other.name == "st" and ANEW.isdisjoint(other.modifiers)
+    return is_race or not is_strong(poll) or parameters.isdisjoint(mine | others)
