@@ -96,10 +96,14 @@ def _onward(
 ) -> FlowGraph:
     """The graph in which an iteration of any loop ends at its "next", before what follows it."""
     onward = FlowGraph(graph.edges)
+    latches = {(latch, loop.header) for loop in loops for latch in loop.latches}
     for loop in loops:
         for latch in loop.latches:
             onward.remove_edge(latch, loop.header)
-        onward.add_edges((_next(loop.header), target) for _, target in exits[loop.header])
+        onward.add_edges(
+            (_next(loop.header), _next(target) if (source, target) in latches else target)
+            for source, target in exits[loop.header]
+        )
         onward.add_edges((latch, _next(loop.header)) for latch in loop.latches)
     return onward
 

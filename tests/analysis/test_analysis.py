@@ -327,6 +327,25 @@ def test_joins_are_where_two_ways_meet_that_had_nothing_in_common(
         assert set(finder.joins(branch).written) == joins
 
 
+def test_joins_are_looked_for_no_further_than_lanes_are_apart() -> None:
+    """Many nests in a row, whose inner loops are left to the header of the outer one."""
+    graph = FlowGraph([("entry", "outer0")])
+    for n in range(50):
+        graph.add_edges([(f"outer{n}", f"inner{n}"), (f"inner{n}", f"end{n}")])
+        graph.add_edges([(f"end{n}", f"inner{n}"), (f"end{n}", f"outer{n}")])
+        graph.add_edges([(f"outer{n}", f"outer{n + 1}" if n < 49 else "last")])
+    graph.add_edges([("last", EXIT)])
+    asked: list[str] = []
+
+    def defines(label: str) -> int:
+        asked.append(label)
+        return 0
+
+    finder = JoinFinder(graph, natural_loops(graph, Dominators(graph, "entry")), defines)
+    assert finder.joins("end0").written.keys() == {"outer0"}
+    assert len(asked) < 10, "what comes behind the nest"
+
+
 CALLS = """
 .version 8.0
 .target sm_90
