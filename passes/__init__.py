@@ -12,6 +12,7 @@ from ccc.passes.grid_stride import GridStride
 from ccc.passes.high_products import HighProducts
 from ccc.passes.invariant_motion import InvariantMotion
 from ccc.passes.iteration_numbers import IterationNumbers
+from ccc.passes.known_branches import KnownBranches
 from ccc.passes.load_motion import LoadMotion
 from ccc.passes.melding import Melding
 from ccc.passes.narrow_counters import NarrowCounters
@@ -27,6 +28,7 @@ PIPELINE: tuple[type[Pass], ...] = (
     LoadMotion,
     BoundMotion,
     NarrowCounters,
+    KnownBranches,
     SeparateChoices,
     IterationNumbers,
     Flattening,

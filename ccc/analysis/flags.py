@@ -29,10 +29,11 @@ _DEPTH = 4
 """Copies behind which the value before the loop is looked for."""
 
 
-def flag_operation(
+def find_flag(
     carried: Register, web: set[Register], mine: Collection[Instruction], loop: Loop, facts: Facts
-) -> str | None:
-    """By what a flag is updated, ``or`` or ``and``; None of a register that is no flag.
+) -> tuple[str, frozenset[Register]] | None:
+    """By what a flag is updated, ``or`` or ``and``, and which registers hold it; None of a register
+    that is no flag.
 
     Args:
         carried: the register that goes from iteration to iteration.
@@ -41,22 +42,27 @@ def flag_operation(
         loop: the loop.
         facts: the function's analyses.
     """
-    operation = next((one for one in SETS if all(_keeps_a_flag(i, web, one) for i in mine)), None)
+    operation = next(
+        (one for one in SETS if all(_keeps_a_flag(i, web, one, facts) for i in mine)), None
+    )
     exact = _exact(web, mine)
     masked = {i.operands[1] for i in mine if i.name == "and" and "pred" not in i.types}
     if operation == "or" and not masked <= exact:
         return None  # a number that stands for 1 may have no bit in the mask
-    ends = {loop.header, *loop.blocks, *(target for _, target in loop.exits(facts.graph))}
+    holders = frozenset(register for register in exact if register.bits == carried.bits)
+    ends = {loop.header, *(target for _, target in loop.exits(facts.graph))}
     held = web & frozenset[Register]().union(*map(facts.liveness.live_in, ends))
-    is_flag = held <= exact and all(
+    is_flag = held <= holders and all(
         _is_zero_or_one(definition, facts, _DEPTH)
         for definition in facts.reaching.at_top(loop.header, carried)
         if definition.label not in loop.blocks
     )
-    return operation if is_flag else None
+    return (operation, holders) if operation and is_flag else None
 
 
-def _keeps_a_flag(instruction: Instruction, web: set[Register], operation: str) -> bool:
+def _keeps_a_flag(
+    instruction: Instruction, web: set[Register], operation: str, facts: Facts
+) -> bool:
     """Whether it copies a flag, tests it, or sets it, whatever it was."""
     if instruction.guard is not None or not instruction.operands:
         return False
@@ -71,12 +77,26 @@ def _keeps_a_flag(instruction: Instruction, web: set[Register], operation: str) 
         if mask is not None:
             return bool(mask & 1)
     if name == operation:
-        return sum(mine) == 1 and (operation == "or" or "pred" in instruction.types)
-    if name == "setp":
-        return mine == [True, False] and "ne" in instruction.modifiers and _integer(sources[1]) == 0
+        is_bit = operation == "or" or "pred" in instruction.types
+        return sum(mine) == 1 and (is_bit or _is_a_bit(sources[mine.index(False)], facts))
+    if name == "setp" and mine == [True, False]:
+        asks = instruction.modifiers[0], _integer(sources[1])
+        return asks == ("ne", 0) or (asks == ("eq", 1) and _is_a_bit(sources[0], facts))
     if name == "selp":
         return _chooses(sources, mine, SETS[operation])
     return False
+
+
+def _is_a_bit(value: Operand, facts: Facts) -> bool:
+    """Whether a value is 0 or 1 by what makes it, whatever that is made of."""
+    made = facts.makers.get(value, ()) if isinstance(value, Register) else ()
+    choices = {"selp": (1, 3), "and": (2, 3)}
+    return bool(made) and all(
+        one.guard is None
+        and one.name in choices
+        and all(_integer(o) in _BOTH for o in one.operands[slice(*choices[one.name])])
+        for one in made
+    )
 
 
 def _chooses(sources: tuple[Operand, ...], mine: list[bool], value: int) -> bool:

@@ -33,7 +33,8 @@ class Accumulator:
 
     ``operation`` and ``type`` are PTX's (``add``, ``f32``); ``registers`` hold it at one place or
     another of the loop. One that ``compares`` is an extreme that is taken where it is less, or
-    more, than what there is, and so never if one of them is no number.
+    more, than what there is, and so never if one of them is no number. The ``holders`` of a flag
+    have nothing but 0 or 1 in them, and are as wide as it; others are steps on the way.
 
     One with a ``group`` is taken together with others: the ``number`` of its class there, of which
     0 is what is compared. Those that only go with it have the operation ``with``.
@@ -45,6 +46,7 @@ class Accumulator:
     compares: bool = False
     group: Companions | None = None
     number: int = 0
+    holders: frozenset[Register] | None = None
 
     @property
     def bytes(self) -> int:

@@ -16,7 +16,7 @@ from ccc.analysis.companions import ORDER, Companions
 from ccc.analysis.dominators import Loop
 from ccc.analysis.extremes import extreme_operation
 from ccc.analysis.facts import Facts
-from ccc.analysis.flags import flag_operation
+from ccc.analysis.flags import find_flag
 from ccc.analysis.paths.model import Accumulator, Refused, instructions_of
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
@@ -171,9 +171,10 @@ def _web(
     mine = dict.fromkeys(i for register in web for i in touching[register])
     kinds = {_update(instruction, web) for instruction in mine}
     if None in kinds:
-        by = flag_operation(carried, web, mine, loop, facts) if carried.bits in SIZES else None
-        if by is not None:
-            return Accumulator(by, f"b{carried.bits}", frozenset(web))
+        flag = find_flag(carried, web, mine, loop, facts) if carried.bits in SIZES else None
+        if flag is not None:
+            by, holders = flag
+            return Accumulator(by, f"b{carried.bits}", frozenset(web), holders=holders)
         extreme = extreme_operation(web, mine, loop, facts)
         return Accumulator(*extreme, frozenset(web), compares=True) if extreme else None
     updates = {kind for kind in kinds if kind is not None and kind[0] != "mov"}
@@ -225,13 +226,13 @@ def register_at(accumulator: Accumulator, label: str, facts: Facts) -> Register 
     """The register that holds an accumulator at the top of a block; None if it is not used there.
 
     Raises:
-        Refused: there are several, so that one of them is an older value.
+        Refused: there are several, so that one of them is an older value, or none that holds all.
     """
     if accumulator.group is not None:
         places = accumulator.group.places.get(label)
         return places[accumulator.number] if places else None
     live = accumulator.registers & facts.liveness.live_in(label)
-    if len(live) > 1:
+    if len(live) > 1 or (accumulator.holders is not None and not live <= accumulator.holders):
         raise Refused(
             "an accumulator of a reduction is used both before and after an update: "
             + ", ".join(sorted(register.name for register in live))

@@ -1,0 +1,101 @@
+"""Branches that an earlier one has decided."""
+
+from __future__ import annotations
+
+import pytest
+
+from ccc.analysis.facts import Facts
+from ccc.parse import parse_function, parse_module
+from ccc.passes.known_branches import KnownBranches
+from ccc.pipeline import Kernel
+
+TEXT = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u32 k_param_0)
+{
+    .reg .pred %p<9>;
+    .reg .b32 %r<20>;
+    ld.param.u32 %r1, [k_param_0];
+    mov.u32 %r9, %tid.x;
+EACH:
+    shl.b32 %r10, %r9, 1;
+    add.s32 %r6, %r10, %r1;
+    @MADE
+    and.b32 %r7, %r6, 3;
+    setp.lt.u32 %p1, %r5, 3;
+    @%p1 bra REST;
+    mov.u32 %r8, %r6;
+FOUR:
+    add.s32 %r8, %r8, -4;
+    setp.lt.s32 %p2, %r8, %r1;
+    setp.gt.s32 %p3, %r8, 3;
+    @%p3 bra FOUR;
+REST:
+    setp.eq.s32 %p4, %r7, 0;
+    @%p4 bra BEHIND;
+ONE:
+    setp.lt.s32 %p2, %r6, 7;
+BEHIND:
+    selp.u32 %r9, 1, 0, %p2;
+    setp.ne.s32 %p5, %r9, %r1;
+    @%p5 bra EACH;
+    ret;
+}
+"""
+MADE = "add.s32 %r5, %r6, -1;"
+
+
+def changes(old: str = "", new: str = "") -> tuple[list[str], list[str]]:
+    """The instructions that go, and those that come, in the text with a part of it replaced."""
+    text = TEXT.replace("@MADE", MADE)
+    assert old in text
+    function = parse_function(next(iter(parse_module(text.replace(old, new), "k").functions)))
+    before = list(map(str, function.instructions))
+    KnownBranches().run(Kernel(function, Facts(function)))
+    after = list(map(str, function.instructions))
+    return [one for one in before if one not in after], [one for one in after if one not in before]
+
+
+def test_who_has_some_turns_left_does_not_ask_whether_there_are_any() -> None:
+    assert changes() == (["@%p1 bra REST;"], ["@%p1 bra ONE;"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("setp.lt.u32 %p1, %r5, 3", "setp.le.u32 %p1, %r5, 2"),
+        ("setp.lt.u32 %p1, %r5, 3", "setp.lt.u32 %p1, %r5, 2"),
+        ("setp.lt.u32 %p1, %r5, 3;\n    @%p1", "setp.gt.u32 %p1, %r5, 2;\n    @!%p1"),
+        (MADE, "not.b32 %r4, %r1; sub.s32 %r3, %r10, %r4; add.s32 %r5, %r3, -2;"),
+        (MADE, "mov.u32 %r4, -1; add.s32 %r5, %r6, %r4;"),
+        ("setp.eq.s32 %p4, %r7, 0;\n    @%p4", "setp.ne.s32 %p4, %r7, 0;\n    @!%p4"),
+    ],
+)
+def test_other_ways_to_ask(old: str, new: str) -> None:
+    _, (branch,) = changes(old, new)
+    assert branch.endswith("bra ONE;")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("setp.lt.u32 %p1, %r5, 3", "setp.lt.s32 %p1, %r5, 3"),  # less than none, too
+        ("setp.lt.u32 %p1, %r5, 3", "setp.lt.u32 %p1, %r5, 4"),
+        ("setp.lt.u32 %p1, %r5, 3", "setp.ge.u32 %p1, %r5, 3"),
+        ("and.b32 %r7, %r6, 3", "and.b32 %r7, %r6, 5"),
+        ("and.b32 %r7, %r6, 3", "and.b32 %r7, %r6, 1"),
+        ("and.b32 %r7, %r6, 3", "and.b32 %r7, %r9, 3"),
+        (MADE, MADE.replace("-1", "1")),
+        # What the turns left over make is set all the same.
+        ("mov.u32 %r9, %tid.x;", "mov.u32 %r9, %tid.x;\n    setp.eq.u32 %p2, %r9, 0;"),
+        # The number has changed in between.
+        ("and.b32 %r7, %r6, 3;", "add.s32 %r6, %r6, 1;\n    and.b32 %r7, %r6, 3;"),
+        ("REST:\n", "REST:\n    @%p3 and.b32 %r7, %r6, 3;\n"),
+        # Something else is done there.
+        ("REST:\n", "REST:\n    st.global.u32 [%r9], %r8;\n"),
+        ("REST:\n", "REST:\n    add.s32 %r8, %r8, 1;\n"),
+    ],
+)
+def test_what_is_not_known(old: str, new: str) -> None:
+    assert changes(old, new) == ([], [])
