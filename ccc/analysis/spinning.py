@@ -288,7 +288,7 @@ def _goes_on(
 
 
 def _was_found(swap: Instruction, slices: LoopConditions) -> bool:
-    """Whether a compare-and-swap expects just what it, or a load in the loop, has found."""
+    """Whether a compare-and-swap expects just what it, or a load in the loop, has found there."""
     seen: set[Operand] = set()
     worklist = [swap.operands[2]]
     found = False
@@ -301,10 +301,22 @@ def _was_found(swap: Instruction, slices: LoopConditions) -> bool:
         for maker in makers:
             if maker.name == "mov":
                 worklist.append(maker.operands[1])
-            elif maker is not swap and maker.name != "ld":
+            elif maker is not swap and not _is_of_its_place(maker, swap, slices):
                 return False
             found |= maker.name != "mov"
     return found
+
+
+def _is_of_its_place(load: Instruction, swap: Instruction, slices: LoopConditions) -> bool:
+    """Whether a load reads what a swap may change: what lies elsewhere may be what others set free
+    by."""
+    place = load.operands[1] if load.name == "ld" else None
+    if not isinstance(place, Address) or place != swap.operands[1]:
+        return False
+    made = set(slices.makers.get(place.base, ())) if isinstance(place.base, Register) else set()
+    return not made or (
+        len(made) == 1 and all(slices.read_by(one, place.base) == made for one in (load, swap))
+    )
 
 
 def _ends_by_moving(atomic: Instruction, step: int, slices: LoopConditions) -> bool:

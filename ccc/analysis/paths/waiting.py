@@ -11,14 +11,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ccc.analysis.callees import callee
-from ccc.analysis.cfg import reachable
+from ccc.analysis.cfg import EXIT, reachable
+from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.loop_conditions import LoopConditions
 from ccc.analysis.paths.model import CheckedPath, Refused, at, instructions_of
 from ccc.analysis.polled import are_apart, is_strong, roots
 from ccc.analysis.spinning import Spin, swapping
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Address, Register
+from ccc.ir.operands import Address, Immediate, Register
 from ccc.ptx.opcodes import MOVES_ON, Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.types import ANEW, OWN_SPACES, TYPES
@@ -40,6 +41,8 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
 
     later = loop.blocks & reachable(step, [path.entry])
     for spin in facts.spins:
+        if spin.blocks < loop.blocks and not spin.gives_up:
+            _check_behind(spin, loop, facts)
         if path.repeats and spin.blocks <= path.blocks:
             _check_turns(spin, path, facts)
         if not spin.blocks < loop.blocks or spin.blocks <= path.blocks:
@@ -56,6 +59,30 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
                 raise Refused(
                     f"lanes may wait before the path{at(poll)} for what is done in it or "
                     f"after it{at(instruction)}; {_way_out(poll, instruction, facts)}"
+                )
+
+
+def _check_behind(spin: Spin, loop: Loop, facts: Facts) -> None:
+    """That no lane waits in the annotated loop for what others do behind it: a warp leaves it
+    together.
+
+    A lock is given back in the loop by whoever has taken it there.
+
+    Raises:
+        Refused: one may.
+    """
+    left = {target for _, target in loop.exits(facts.graph)}
+    behind = reachable(facts.graph.successors, left) - loop.blocks - {EXIT}
+    for poll in filter(is_strong, spin.polls):
+        mine = replace(spin, polls=(poll,))
+        inside = (one for one in instructions_of(loop.blocks, facts) if one is not poll)
+        if poll.effects & Effect.CALL or any(_may_end(mine, one, facts) for one in inside):
+            continue
+        for instruction in instructions_of(behind, facts):
+            if ended_by(mine, instruction, facts) is not None:
+                raise Refused(
+                    f"lanes may wait in the loop{at(poll)} for what is done behind it"
+                    f"{at(instruction)}; wait before the loop, or after it"
                 )
 
 
@@ -100,6 +127,10 @@ def _may_end(spin: Spin, instruction: Instruction, facts: Facts) -> bool:
 
 def _lets_go(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
     """Whether a turn gives a lock back that it has taken, on each way to its end."""
+    loop = next((one for one in facts.loops if one.blocks == spin.blocks), None)
+    free = _free_number(spin, LoopConditions(loop, facts), facts) if loop else None
+    if free is None:
+        return False
     inside = path.blocks - {path.entry}
     waits = spin.blocks if spin.blocks < path.blocks else frozenset[str]()
     own = {label: list(facts.blocks[label].instructions) for label in path.blocks - waits}
@@ -109,7 +140,7 @@ def _lets_go(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
         return facts.graph.successors(label) if label in path.blocks else ()
 
     def gives(one: Instruction) -> bool:
-        return _gives_back(one, spin.poll, facts)
+        return _gives_back(one, spin.poll, free, facts)
 
     def takes(one: Instruction) -> bool:
         is_swap = one.name == "atom" and {"cas", "exch"} & set(one.modifiers)
@@ -124,27 +155,50 @@ def _lets_go(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
     return bool(after) and reachable(step, after, stops=giving) <= inside
 
 
-def _gives_back(instruction: Instruction, poll: Instruction, facts: Facts) -> bool:
-    """Whether an instruction makes a lock free that a swap has taken: it writes what the swap finds
-    there then, or another number than that exchanges."""
-    if instruction.guard is not None or poll.name != "atom":
+def _gives_back(instruction: Instruction, poll: Instruction, free: int, facts: Facts) -> bool:
+    """Whether an instruction makes a lock free that a swap has taken: it writes what those look for
+    who wait, at that place and as wide."""
+    if instruction.guard is not None:
         return False
     places = [
         {operand for operand in one.operands if isinstance(operand, Address)}
         for one in (instruction, poll)
     ]
     bases = {place.base for place in places[1] if isinstance(place.base, Register)}
-    is_exchange = instruction.name == "atom" and "exch" in instruction.modifiers
     if places[0] != places[1] or any(len(facts.makers.get(one, ())) > 1 for one in bases):
         return False
-    if instruction.name != "st" and not is_exchange:
+    if instruction.name != "st" and not _exchanges(instruction):
         return False
-    written, taken = (facts.literal(one) for one in (instruction.operands[-1], poll.operands[2]))
-    if written is None or taken is None:
+    written, bits = facts.literal(instruction.operands[-1]), TYPES[poll.types[-1]].bits
+    if written is None or TYPES[instruction.types[-1]].bits != bits:
         return False
-    bits = TYPES[poll.types[-1]].bits
-    same = written.unsigned(bits) == taken.unsigned(bits)
-    return same if "cas" in poll.modifiers else "exch" in poll.modifiers and not same
+    return written.unsigned(bits) == Immediate(str(free)).unsigned(bits)
+
+
+def _exchanges(instruction: Instruction) -> bool:
+    return instruction.name == "atom" and "exch" in instruction.modifiers
+
+
+def _free_number(spin: Spin, slices: LoopConditions, facts: Facts) -> int | None:
+    """What a lock holds that is free: what a compare-and-swap expects, or what an exchange must
+    have found for the wait to end. None if that is not one number."""
+    poll = spin.poll
+    if poll.name == "atom" and "cas" in poll.modifiers:
+        literal = facts.literal(poll.operands[2])
+        return literal.integer if literal else None
+    found = {
+        literal.integer
+        for test in slices.body
+        if _exchanges(poll) and test.name == "setp" and test.operands[1] == poll.operands[0]
+        for value in (False, True)
+        if any(slices.leaves_if(source, test, value) for source in slices.leaving)
+        and (test.modifiers[0] == "eq") == value
+        and test.modifiers[0] in ("eq", "ne")
+        and (literal := facts.literal(test.operands[2])) is not None
+    }
+    taken = facts.literal(poll.operands[2]) if _exchanges(poll) else None
+    is_one = len(found) == 1 and taken is not None and taken.integer not in found
+    return next(iter(found)) if is_one else None
 
 
 def _way_out(poll: Instruction, other: Instruction, facts: Facts) -> str:
