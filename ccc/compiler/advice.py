@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ccc.analysis.paths.continuation import REDUCTION_HINT
 from ccc.analysis.paths.find import NOT_INLINED
+from ccc.analysis.paths.own_memory import IN_PATH
 from ccc.compiler.requests import OF_ANOTHER_KIND
 from ccc.demangle import demangle
 from ccc.ir.markers import WHOLE_KERNEL
@@ -34,7 +35,6 @@ UNIFORM = "all lanes of a warp"
 
 UNCALLED = "no kernel of this file calls it: put the function and its annotated loop into one file"
 """What to do about a function that was not inlined since only another file calls it."""
-IN_PATH = "declare the array in the path"
 
 ADVICE = {
     NOT_INLINED: "declare the function __forceinline__",

@@ -10,7 +10,7 @@ from typing import Any
 
 from ccc.analysis.paths.continuation import REDUCTION_HINT
 from ccc.analysis.paths.induction import BEFORE_IT, SUMS
-from ccc.compiler.advice import IN_PATH
+from ccc.analysis.paths.own_memory import IN_PATH
 from ccc.compiler.lines import LineTable
 from ccc.errors import Span
 from ccc.frontend.marking import Marked

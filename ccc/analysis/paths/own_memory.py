@@ -30,6 +30,7 @@ from ccc.ir.nodes import Instruction
 
 MOST_WORDS = 32
 """Most words of local memory that a task takes along: 128 bytes."""
+IN_PATH = "declare the array in the path"
 
 
 def check_own_memory(
@@ -64,32 +65,69 @@ def check_own_memory(
     passed_on = local.first(path.region, onward & ~tables)
     found_again = local.first(path.region, across & ~tables)
     culprit = local.first(path.region, mixed & ~tables)
-    if passed_on or found_again or culprit:
-        along = _taken_along(path, paths, tables, facts)
-        if along:
-            return along
+    if not (passed_on or found_again or culprit):
+        return ()
+    words = _to_take_along(path, tables, facts)
+    others = _paths_beside(path, paths)
+    if words and len(words) <= MOST_WORDS and not others:
+        return words
     if passed_on is not None:
         raise Refused(
             "its turns pass local memory (an array of the thread's own) on, but a task may go on "
-            f"in another lane after each{at(passed_on)}{_print_hint(passed_on, facts)}"
+            f"in another lane after each{at(passed_on)}"
+            f"{_print_hint(passed_on, facts) or _hint_at_turns(words, others)}"
         )
     if found_again is not None:
         raise Refused(
             "when the annotated loop is run again, the path may read what it has left in local "
             f"memory (an array of the thread's own){at(found_again)}; write the array first"
         )
-    if culprit is not None and path.continuation:
+    assert culprit is not None
+    hint = _print_hint(culprit, facts) or _hint_at_sharing(words, others)
+    if path.continuation and mixed & ~tables & (local.reads(path.rest) | local.writes(path.rest)):
         raise Refused(
             "the rest of the iteration would have to run with the path, but uses local memory (an "
-            "array of the thread's own) together with code outside it"
-            f"{at(culprit)}{_print_hint(culprit, facts)}"
+            f"array of the thread's own) together with code outside it{at(culprit)}"
+            f"{_print_hint(culprit, facts)}"
         )
-    if culprit is not None:
-        raise Refused(
-            "the path shares local memory (an array of the thread's own) with code outside it"
-            f"{at(culprit)}{_print_hint(culprit, facts)}"
+    raise Refused(
+        "the path shares local memory (an array of the thread's own) with code outside it"
+        f"{at(culprit)}{hint}"
+    )
+
+
+def _hint_at_turns(words: Collection[Word], others: Collection[FoundPath]) -> str:
+    """What to do about an array that may go with a task, but for its size or for other paths."""
+    if len(words) > MOST_WORDS:
+        return (
+            f"; {_too_many(words)}: make the array smaller, put all that uses it, and not the loop "
+            'alone, into a branch marked "ccc if", or walk a tree without a stack, by links to '
+            "parents or to what comes next"
         )
-    return ()
+    return f"; {_alone(others)}" if words and others else ""
+
+
+def _hint_at_sharing(words: Collection[Word], others: Collection[FoundPath]) -> str:
+    """The same where the path gets the array from other code."""
+    if not words or not (others or len(words) > MOST_WORDS):
+        return ""
+    more = _too_many(words) if len(words) > MOST_WORDS else _alone(others)
+    return f"; {IN_PATH}, and fill it there; {more}"
+
+
+def _alone(others: Iterable[FoundPath]) -> str:
+    lines = " and ".join(map(str, sorted({one.marker.span.line for one in others})))
+    return (
+        "the array may go with the tasks of a loop's only annotation: remove "
+        f"{'those on lines' if ' ' in lines else 'that on line'} {lines}"
+    )
+
+
+def _too_many(words: Collection[Word]) -> str:
+    return (
+        f"at most {4 * MOST_WORDS} bytes of arrays ({MOST_WORDS} ints, say) go with a task, and "
+        f"here it takes {4 * len(words)}"
+    )
 
 
 def _print_hint(culprit: Instruction, facts: Facts) -> str:
@@ -102,10 +140,9 @@ def _print_hint(culprit: Instruction, facts: Facts) -> str:
     return "; call printf in a function of its own, marked __noinline__, or with a literal format"
 
 
-def _taken_along(
-    path: CheckedPath, paths: Iterable[FoundPath], tables: int, facts: Facts
-) -> tuple[Word, ...]:
-    """The words that tasks may read before they write them, if they can be taken along.
+def _to_take_along(path: CheckedPath, tables: int, facts: Facts) -> tuple[Word, ...]:
+    """The words that tasks may read before they write them, if they could be taken along, were they
+    few enough, and the path the only one.
 
     A lane saves them from its own memory when it saves the task, at the end of the iteration, and
     whoever gets the task writes them to its own. So nothing may write them before that, and nobody
@@ -114,9 +151,8 @@ def _taken_along(
     local, loop = facts.local, path.loop.loop
     along = local.exposed(path.region, path.entry) & ~tables
     words = local.words(along) or ()
-    others = [one for one in paths if one.entry in loop.blocks and one.key != path.key]
-    is_alone = not others and path.parent is None and path.stays is None
-    if not words or len(words) > MOST_WORDS or not is_alone or local.escaping is not None:
+    is_alone = path.parent is None and path.stays is None
+    if not words or not is_alone or local.escaping is not None:
         return ()
     around = [one for one in _loops_around(path, facts) if one.header != path.entry]
     taken = local.writes(path.region) | along
@@ -127,6 +163,11 @@ def _taken_along(
         lost |= local.exposed(loop.blocks, loop.header)
     late = local.writes(path.rest - path.region)
     return () if (lost & taken | late & along) & ~tables else words
+
+
+def _paths_beside(path: CheckedPath, paths: Iterable[FoundPath]) -> list[FoundPath]:
+    """The other paths of the annotated loop."""
+    return [one for one in paths if one.entry in path.loop.loop.blocks and one.key != path.key]
 
 
 def _flows_in(path: PlacedPath, facts: Facts) -> tuple[int, int]:
