@@ -41,6 +41,7 @@ _FLUSHED = "are none under -ftz=true"
 """Where a reduction is none whatever the loop does with it."""
 KEEPS = {"min": "if the loop only keeps the least", "max": "if the loop only keeps the most"}
 OWN = "declare it in the loop"
+SEEDED = f"as of random numbers, {OWN}, and seed it there"
 ENDS = (
     'read before the path what decides on "{}", which ends the loop, and set it to no more than a '
     "comparison of that"
@@ -219,12 +220,21 @@ class Blame:
         ):
             return text.replace(REDUCTION_HINT, BY_NO_REDUCTION)
         if operation not in REDUCTIONS:
-            return text.replace(REDUCTION_HINT, f'if no iteration needs "{name}" of another, {OWN}')
+            return text.replace(REDUCTION_HINT, self._own(remark, name))
         if operation in KEEPS:
             return _with_extreme(text, operation, name)
         if operation != "+" and REDUCTION_HINT in text:
             return _with_clauses(text, [(operation, name)])
         return text.replace(SUMS, f"reduction({operation}: {name})")
+
+    def _own(self, remark: Remark, name: str) -> str:
+        """What to do about a variable of which there is no reduction."""
+        suspects = self._marked.suspects
+        if suspects is None or not suspects.is_stepped(remark.position, name):
+            return f'if no iteration needs "{name}" of another, {OWN}'
+        counter = suspects.counter(remark.position)
+        seeded = f' from "{counter}"' if counter else ", from what the iteration is of"
+        return f'if no iteration needs "{name}" of another, {SEEDED}{seeded}'
 
     def _advice(self, remark: Remark, text: str) -> str:
         """What would be gained, with the names of what is spoken of."""

@@ -6,17 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.frontend import updates
-from ccc.frontend.syntax import body_of, by_reference, parameter_name
+from ccc.frontend.syntax import body_of, by_reference, declared_in, parameter_name, parameters
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
 
 class HandedOver(NamedTuple):
-    """A variable that a call may change, and the ways in which functions of that name do."""
+    """A variable that a call may change, and the ways in which functions of that name do.
+
+    It ``is_stepped`` where they make of it what follows from it, whatever else they are given.
+    """
 
     base: Node
     operators: set[str | None]
+    is_stepped: bool = False
 
 
 def handed_over(path: Node, named: Callable[[bytes], Sequence[Node]]) -> Iterator[HandedOver]:
@@ -38,7 +42,9 @@ def handed_over(path: Node, named: Callable[[bytes], Sequence[Node]]) -> Iterato
             is_address = one.type == "pointer_expression" and one.children[0].type == "&"
             given = updates.base_of(one.child_by_field_name("argument") if is_address else one)
             if given is not None and (is_address or any(by_reference(f, number) for f in called)):
-                yield HandedOver(given, {by for f in called for by in _operators(f, number)})
+                operators = {by for f in called for by in _operators(f, number)}
+                stepped = [_steps(f, number) for f in called]
+                yield HandedOver(given, operators, bool(stepped) and all(stepped))
 
 
 def _plain_name(function: Node) -> bytes:
@@ -55,3 +61,13 @@ def _operators(function: Node, number: int) -> set[str | None]:
         return set()
     kept: set[str | None] = {by for by, one in updates.extremes(body) if one.encode() == name}
     return kept or {updates.operator(one) for one in updates.changes_of(body, name)}
+
+
+def _steps(function: Node, number: int) -> bool:
+    """Whether what a function makes of what it is given at some place follows from that alone."""
+    body, name = body_of(function, "body"), parameter_name(function, number)
+    if body is None or name is None:
+        return False
+    others = [other for one in parameters(function) for other, _ in declared_in(one)]
+    own = [local for local, _ in declared_in(body)]
+    return updates.is_stepped(list(updates.changes_of(body, name)), others, own)

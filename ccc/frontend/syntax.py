@@ -410,7 +410,7 @@ def _kernel_around(statement: Node, code: bytes) -> Node | None:
     return node if _KERNEL.search(code, node.start_byte, end) else None
 
 
-def _parameters(function: Node) -> list[Node]:
+def parameters(function: Node) -> list[Node]:
     """The declarations of a function's parameters."""
     declarator = function.child_by_field_name("declarator")
     while declarator is not None and declarator.type != "function_declarator":
@@ -422,7 +422,7 @@ def _parameters(function: Node) -> list[Node]:
 
 def by_reference(function: Node, number: int) -> bool:
     """Whether a function may change what it is given at some place: it takes that by reference."""
-    parameter = next(iter(_parameters(function)[number : number + 1]), None)
+    parameter = next(iter(parameters(function)[number : number + 1]), None)
     declarator = parameter.child_by_field_name("declarator") if parameter else None
     is_constant = parameter is not None and b"const" in (parameter.text or b"").split()
     return declarator is not None and declarator.type == "reference_declarator" and not is_constant
@@ -430,7 +430,7 @@ def by_reference(function: Node, number: int) -> bool:
 
 def parameter_name(function: Node, number: int) -> bytes | None:
     """What a function calls what it is given at some place, by reference or by its address."""
-    parameter = next(iter(_parameters(function)[number : number + 1]), None)
+    parameter = next(iter(parameters(function)[number : number + 1]), None)
     return next((name for name, _ in declared_in(parameter)), None) if parameter else None
 
 
@@ -440,9 +440,9 @@ def restricted_parameters(statement: Node, code: bytes) -> list[int]:
     None in a device function: it is inlined, and what its parameters were is lost.
     """
     kernel = _kernel_around(statement, code)
-    parameters = _parameters(kernel) if kernel else []
-    if any(node.type not in _PARAMETERS for node in parameters):
+    listed = parameters(kernel) if kernel else []
+    if any(node.type not in _PARAMETERS for node in listed):
         return []  # a pack, whose length is not known
     plain = re.compile(rb"[^()\[\]&*]*\*\s*(?:const\s+)?__restrict(?:__)?\b\s*\w*\s*(?:=.*)?")
-    texts = [code[node.start_byte : node.end_byte] for node in parameters]
+    texts = [code[node.start_byte : node.end_byte] for node in listed]
     return [number for number, text in enumerate(texts) if plain.fullmatch(text)]

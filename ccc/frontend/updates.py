@@ -26,6 +26,8 @@ _LEAST_OR_MOST = re.compile(
 """The functions of the C++ and CUDA libraries that give the less or the greater of two."""
 _FLAGS = {b"true": "|", b"1": "|", b"false": "&", b"0": "&"}
 _JOINED = {b"||": "|", b"&&": "&"}
+_BY_MORE = ("subscript_expression", "call_expression")
+"""What brings more into a value than the variables that it names."""
 _SOUGHT = {b"<": ("min", "max"), b">": ("max", "min")}
 """What is sought where a new value stands on the left of a comparison, or on its right."""
 
@@ -72,9 +74,10 @@ def operation(change: Node) -> str | None:
 
 def operator(change: Node) -> str | None:
     """How an assignment makes the new value of a whole variable of the old one: ``+`` of sums and
-    differences, ``min``, ``*``; None where it makes it of other things, or of more."""
+    differences, ``min``, ``*``; None where it makes it of other things, or of more, as ``s ^= s <<
+    13`` does."""
     changed = _place(change.child_by_field_name(CHANGES[change.type]))
-    if changed is None:
+    if changed is None or _asks_again(change, _text(changed).lstrip(b"*")):
         return None
     signs = [child.type for child in change.children]
     value = change.child_by_field_name("right")
@@ -94,6 +97,25 @@ def flag(change: Node) -> str | None:
     name = _text(changed)
     joined = _JOINED.get(sign) if (left == name) != (right == name) else None
     return _FLAGS.get(_text(value)) or joined
+
+
+def is_stepped(
+    changes: Collection[Node], others: Collection[bytes], own: Collection[bytes] = ()
+) -> bool:
+    """Whether assignments make of a variable what follows from it, as of a state of random numbers:
+    of that alone, or of its ``own`` copies, and of none of some others."""
+    return bool(changes) and all(_is_step(change, others, own) for change in changes)
+
+
+def _is_step(change: Node, others: Collection[bytes], own: Collection[bytes]) -> bool:
+    changed = _place(change.child_by_field_name(CHANGES[change.type]))
+    value = change.child_by_field_name("right")
+    if changed is None or value is None or any(one.type in _BY_MORE for one in every_node(value)):
+        return False
+    name = _text(changed).lstrip(b"*")
+    keeps = "=" not in [child.type for child in change.children]
+    keeps = keeps or any(_uses(value, name)) or is_made_of(change, own)
+    return keeps and not is_made_of(change, {one for one in others if one != name})
 
 
 def takes_no_number(change: Node) -> bool:
@@ -180,7 +202,7 @@ def updated_by(loop: Node, name: str, by: str) -> set[str]:
     updates = [
         change
         for change, base in changes(loop)
-        if name_of(base) == text and operation(change) == by and not _asks_again(change, text)
+        if name_of(base) == text and operation(change) == by
     ]
     branches = [branch for op, one, branch in _extremes(loop) if (op, one) == (by, name)]
     tests = (branch.child_by_field_name("condition") for branch in branches)
@@ -195,10 +217,12 @@ def updated_by(loop: Node, name: str, by: str) -> set[str]:
 
 
 def _asks_again(change: Node, name: bytes) -> bool:
-    """Whether an assignment makes what it updates a variable by of that variable, too."""
-    value = change.child_by_field_name("right")
+    """Whether an assignment makes what it updates a variable by of that variable, too. A choice
+    names it twice, where it compares and where it takes."""
+    value = bare(change.child_by_field_name("right"))
     uses = list(_uses(value, name)) if value else []
-    return len(uses) > ("=" in [child.type for child in change.children])
+    is_choice = value is not None and value.type == "conditional_expression"
+    return len(uses) > ("=" in [child.type for child in change.children]) * (1 + is_choice)
 
 
 def _uses(tree: Node, name: bytes) -> Iterator[Node]:

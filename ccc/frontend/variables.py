@@ -201,6 +201,29 @@ class Suspects:
                     if updates.name_of(base) == text}  # fmt: skip
         return made.pop() if len(made) == 1 else None
 
+    def is_stepped(self, at: Span, name: str) -> bool:
+        """Whether a statement, or what it hands it to, makes of a variable what follows from that
+        alone, as of a state of random numbers."""
+        placed = self._at(at)
+        if placed is None or self._is_float(placed.statement, name.encode()):
+            return False
+        path, turn = placed.statement, self._placement.around(placed) or placed.statement
+        others = {one.text or b"" for one in updates.changed(turn)} | _own(path, turn)
+        handed = handed_over(path, self._placement.functions)
+        calls = [one for one in handed if updates.name_of(one.base) == name.encode()]
+        changes = list(updates.changes_of(path, name.encode()))
+        by_itself = not changes or updates.is_stepped(changes, others)
+        return bool(changes or calls) and by_itself and all(one.is_stepped for one in calls)
+
+    def counter(self, at: Span) -> str | None:
+        """The variable that the annotated loop around a statement counts in; None if it has none,
+        or several."""
+        placed = self._at(at)
+        loops = self._placement.loops_around(placed) if placed else []
+        update = loops[-1].statement.child_by_field_name("update") if loops else None
+        found = _members(updates.changed(update)) if update else []
+        return found[0] if len(found) == 1 else None
+
     def _is_of_numbers(self, change: Node, base: Node) -> bool:
         """Whether it is a reduction only of what is a number, which floating-point need not be."""
         is_float = self._is_float(change, updates.name_of(base))

@@ -1,0 +1,83 @@
+"""What is said of a state of random numbers that goes from iteration to iteration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
+
+DRAWS = """__device__ __forceinline__ unsigned shifted(unsigned &s) {
+    s ^= s << 13; s ^= s >> 17; s ^= s << 5;
+    return s;
+}
+__device__ __forceinline__ unsigned next(unsigned *state) {
+    unsigned x = *state;
+    x ^= x << 13; x ^= x >> 17; x ^= x << 5;
+    return *state = x;
+}
+__device__ __forceinline__ unsigned mixed(unsigned &s, unsigned x) { s = s * 31 + x; return s; }
+__global__ void __launch_bounds__(64) k(const float *x, float *y, int n, unsigned seed) {
+    unsigned s = seed + threadIdx.x;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float sum = 0, v = x[i];
+#pragma ccc PATH
+        COME {
+            DRAW
+            v *= (s >> 8) * (1.0f / (1 << 24));
+            sum += sqrtf(v);
+        }
+        y[i] = sum;
+    }
+}
+"""
+SHIFTS = "s ^= s << 13; s ^= s >> 17; s ^= s << 5;"
+SEED = (
+    'if no iteration needs "s" of another, as of random numbers, declare it in the loop, and seed '
+    'it there from "i"'
+)
+
+SOME = "if (v > 0.5f) while (v > 0.1f)"
+
+
+def told(draw: str, tmp_path: Path, path: str = "if", come: str = SOME) -> list[str]:
+    source = DRAWS.replace("DRAW\n", f"{draw}\n").replace("PATH", path).replace("COME", come)
+    return said(source, tmp_path, Options(strategy=COLLECT))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        SHIFTS,
+        "s = s ^ (s << 13); s = s ^ (s >> 17); s ^= (s << 5);",
+        "s = s * 1664525u + 1013904223u;",
+        "s *= 1664525u; s += 1013904223u;",
+        "s = 1664525u * s + seed;",
+        "sum += shifted(s);",
+        "sum += next(&s);",
+    ],
+)
+def test_each_iteration_is_to_seed_its_own(draw: str, tmp_path: Path) -> None:
+    """It is no reduction, though it is written as if it were one."""
+    (line,) = told(draw, tmp_path)
+    assert f"; {SEED} [in k]" in line
+    assert told(f"unsigned s = seed ^ i; {draw}", tmp_path) == []
+
+
+def test_of_a_loop_lanes_may_keep_their_states(tmp_path: Path) -> None:
+    (line,) = told(SHIFTS, tmp_path, "while", "while (v > 0.1f)")
+    assert f"; {SEED}; or ask for strategy(flatten)" in line
+    assert told(SHIFTS, tmp_path, "while strategy(flatten)", "while (v > 0.1f)") == []
+
+
+@pytest.mark.parametrize("draw", ["s = s * 31 + i;", "s = __float_as_uint(x[s]);", "mixed(s, i);"])
+def test_what_is_made_of_iterations_is_no_state_of_random_numbers(
+    draw: str, tmp_path: Path
+) -> None:
+    (line,) = told(draw, tmp_path)
+    assert '; if no iteration needs "s" of another, declare it in the loop [in k]' in line
