@@ -19,6 +19,10 @@ from ccc.ptx.opcodes import PLAIN_ACCESSES, Effect
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
 
+RESTRICT = 'declare what is only read "const __restrict__"'
+"""What a user can do who may be taken to write what is read; parameters alone are declared so."""
+_POINTERS = ("u64", "b64")
+"""The types of parameters that are pointers; structures are arrays of bytes."""
 _ORDERED = Effect.FENCE | Effect.OPAQUE | Effect.CALL
 
 
@@ -65,6 +69,21 @@ class Apart:
             return False
         mine, others = self.origins.of_access(first), self.origins.of_access(second)
         return bool(mine and others and mine.isdisjoint(others))
+
+    def may_be_restricted(self, access: Instruction) -> bool:
+        """Whether ``__restrict__`` can be said of what an access begins with: of parameters of the
+        kernel that are pointers, and not of members, of variables, or of what was loaded; and
+        whether that is all there is to say, since it reads no address that others begin with."""
+        function = self.facts.function
+        kinds = function.parameters if function.kind == "entry" else []
+        known = {Pointer(one.name, 0) for one in kinds if one.type in _POINTERS}
+        pointers = self.origins.of_access(access)
+        if not pointers or not known.issuperset(pointers):
+            return False
+        read = {f"[{one.name}+{one.offset}]" for one in pointers}
+        found = map(self.origins.of_access, function.instructions)
+        begins = (one for pointers in found for one in pointers or ())
+        return not any(one.is_loaded and one.name in read for one in begins)
 
     def _differ(self, one: Pointer, other: Pointer, known: list[Promise]) -> bool:
         if one == other:

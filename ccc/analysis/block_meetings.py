@@ -59,9 +59,10 @@ def check_block_meets(loop: Loop, facts: BlockFacts) -> None:
         Refused: they cannot; the reason says why.
     """
     for spin in facts.spins:
+        way_out = spin.way_out(facts)
         raise Refused(
             f"threads may wait for one another{at(spin.poll)}, and would now wait for their whole "
-            f"block, too; {spin.way_out}"
+            f"block, too{'; ' * bool(way_out)}{way_out}"
         )
     for label in sorted(set(facts.graph) - {EXIT}):
         for instruction in facts.blocks[label].instructions:

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ccc.analysis.apart import RESTRICT
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.loop_conditions import LoopConditions
@@ -66,14 +67,15 @@ class Spin:
         """The first of them."""
         return self.polls[0]
 
-    @property
-    def way_out(self) -> str:
-        """What a user can do: nobody may write what a plain load reads, which has to be said."""
+    def way_out(self, facts: Facts) -> str:
+        """What a user can do: nobody may write what a plain load reads, which has to be said, where
+        it can be; else nothing."""
         if is_strong(self.poll):
             return "use no locks and flags there"
         if self.poll.space == "shared":
             return "fill it before a __syncthreads(), and write to no shared memory behind that"
-        return 'declare what is only read "const __restrict__"'
+        can_be_said = all(map(facts.memory.apart.may_be_restricted, self.polls))
+        return RESTRICT if can_be_said else ""
 
 
 def find_spins(facts: Facts) -> list[Spin]:

@@ -170,8 +170,10 @@ def _check(path: FoundPath, blocks: frozenset[str], facts: Facts) -> None:
             raise Refused(f"one of its arms adds with carry{at(instruction)}")
     for spin in facts.spins:
         if not spin.blocks.isdisjoint(blocks):
+            way_out = spin.way_out(facts)
             raise Refused(
-                f"lanes may wait for one another in one of its arms{at(spin.poll)}; {spin.way_out}"
+                f"lanes may wait for one another in one of its arms{at(spin.poll)}"
+                f"{'; ' * bool(way_out)}{way_out}"
             )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
+from ccc.analysis.apart import RESTRICT
 from ccc.analysis.callees import called
 from ccc.analysis.companion_search import find_misfit
 from ccc.analysis.facts import Facts
@@ -65,13 +66,10 @@ def choose_continuation(
         Refused: it must, and cannot.
     """
     webs = frozenset[Register]().union(*(a.registers for a in path.loop.accumulators))
-    defined = _written(path, facts) - webs
-    live = defined & facts.liveness.live_in(path.join) if path.join else defined
     fetches = find_fetches(path, facts, webs)
     rest = [i for i in instructions_of(path.rest, facts) if i not in fetches]
     clash = facts.memory.conflict(instructions_of(path.blocks, facts), rest)
-    passed_on = flows_out(path, facts) & facts.local.reads(path.rest)
-    continuation = bool(live) or clash or path.join is None or bool(passed_on)
+    continuation = clash or _hands_on(path, webs, facts)
     region = path.blocks | path.rest if continuation else path.blocks
     accumulators = touched(path.loop.accumulators, region, facts)
     checked = CheckedPath(
@@ -80,6 +78,15 @@ def choose_continuation(
     )  # fmt: skip
     _check_places(checked, facts)
     return _continued(checked, inner, webs, fetches, facts) if continuation else checked
+
+
+def _hands_on(path: PlacedPath, webs: frozenset[Register], facts: Facts) -> bool:
+    """Whether the rest of the iteration needs what the path makes, but for what reductions hold and
+    for what others may read."""
+    live = _written(path, facts) - webs
+    if path.join is None or live & facts.liveness.live_in(path.join):
+        return True
+    return bool(flows_out(path, facts) & facts.local.reads(path.rest))
 
 
 def _continued(
@@ -333,14 +340,20 @@ def _writer_hint(
         clash = facts.memory.find_conflict(instructions_of(path.rest, facts), [read])
         who = "what follows the path"
     if clash is None:
-        return ""
+        return "; read it before the path" if read.space != "param" else ""
     if clash[0].effects & Effect.CALL:
         callee = called(clash[0])
         return f", and {who} calls {callee}, which may write it; read it before the path"
-    promise = find_promise(instructions_of(path.region, facts), reads, facts)
+    webs = frozenset[Register]().union(*(a.registers for a in path.loop.accumulators))
+    promise = None
+    # What may be the thread's own memory is not read twice, whatever is promised.
+    if all(one.space in EVERY_SPACE for one in reads) or not _hands_on(path, webs, facts):
+        promise = find_promise(instructions_of(path.region, facts), reads, facts)
+    can_be_said = all(map(facts.memory.apart.may_be_restricted, [read, *reads]))
     return (
-        f", and {who} writes{at(clash[0])}; read it before the path, or declare what is only "
-        f'read "const __restrict__"{f", or promise {promise}" if promise else ""}'
+        f", and {who} writes{at(clash[0])}; read it before the path"
+        f"{f', or {RESTRICT}' if can_be_said else ''}"
+        f"{f', or promise {promise}' if promise else ''}"
     )
 
 

@@ -32,6 +32,10 @@ class Nest:
     reconvergence: ReconvergencePoint
 
 
+COUNTED_TOO = 'let a counter end the loop, too, as in "t++ < 1000 && ..."'
+"""What serves where lanes seem to wait that follow a list, say, which no pointer tells of."""
+
+
 def find_nest(path: FoundPath, facts: Facts) -> Nest:
     """An annotated inner loop, and the innermost one around it.
 
@@ -105,5 +109,6 @@ def _check_outer(outer: Loop, facts: Facts) -> None:
             promise = f", or {SAY_INDEPENDENT}" if is_outer else ""
             raise Refused(
                 f"lanes may wait for one another in the loop around it{at(spin.poll)}, for which "
-                f"those would have to go on that wait for them; {spin.way_out}{promise}"
+                "those would have to go on that wait for them; "
+                f"{spin.way_out(facts) or COUNTED_TOO}{promise}"
             )

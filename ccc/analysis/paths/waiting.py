@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ccc.analysis.apart import RESTRICT
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.loop_conditions import LoopConditions
 from ccc.analysis.paths.model import CheckedPath, Refused, at, instructions_of
+from ccc.analysis.paths.promises import find_promise
 from ccc.analysis.polled import are_apart, is_strong, roots
 from ccc.analysis.spinning import Spin, swapping
 from ccc.ir.nodes import Instruction
@@ -59,6 +61,7 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
                 raise Refused(
                     f"lanes may wait before the path{at(poll)} for what is done in it or "
                     f"after it{at(instruction)}; {_way_out(poll, instruction, facts)}"
+                    f"{_promise_hint(spin, writes, facts)}"
                 )
 
 
@@ -205,9 +208,19 @@ def _way_out(poll: Instruction, other: Instruction, facts: Facts) -> str:
     """What serves where lanes only seem to wait: they may read what nobody writes, or look for a
     free place where others seem to write."""
     leave = "leave the critical section before the branch"
-    if not is_strong(poll):
-        return f'declare what is only read "const __restrict__", or {leave}'
+    if not is_strong(poll) and facts.memory.apart.may_be_restricted(poll):
+        return f"{RESTRICT}, or {leave}"
     return leave + _way_out_of_a_table(poll, other, facts)
+
+
+def _promise_hint(spin: Spin, others: Iterable[Instruction], facts: Facts) -> str:
+    """A promise that serves where lanes look by plain loads at what is no parameter."""
+    apart = facts.memory.apart
+    if any(is_strong(poll) or apart.may_be_restricted(poll) for poll in spin.polls):
+        return ""
+    ending = [one for one in others if ended_by(spin, one, facts) is not None]
+    promise = find_promise(ending, spin.polls, facts)
+    return f", or promise {promise}" if promise else ""
 
 
 def _way_out_of_a_table(poll: Instruction, other: Instruction, facts: Facts) -> str:

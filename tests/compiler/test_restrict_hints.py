@@ -1,0 +1,119 @@
+"""``const __restrict__`` is said of a parameter, and not of what is a member or lay in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
+
+TYPES = """struct Lists { int *next, *value, *last; };
+"""
+RESTRICT = 'declare what is only read "const __restrict__"'
+
+FOLLOWS = (
+    TYPES
+    + """__global__ void __launch_bounds__(64) k(PARAMETERS, float *out, int n) {
+    int v = threadIdx.x;
+#pragma ccc for CLAUSES
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float sum = 0;
+#pragma ccc if
+        if (v & 1) { for (int k = 0; k < 20; k++) sum += sqrtf(sum + k); VALUE[v] = (int)sum; }
+        out[i] = sum;
+        v = NEXT[v];
+    }
+}
+"""
+)
+
+
+def follows(tmp_path: Path, parameters: str, of: str, clauses: str = "") -> list[str]:
+    source = FOLLOWS.replace("PARAMETERS", parameters).replace("CLAUSES", clauses)
+    source = source.replace("VALUE", f"{of}value").replace("NEXT", f"{of}next")
+    return said(source, tmp_path, Options(strategy=COLLECT))
+
+
+def test_of_a_parameter_both_can_be_said(tmp_path: Path) -> None:
+    (line,) = follows(tmp_path, "int *next, int *value", "")
+    assert f"; read it before the path, or {RESTRICT}, or promise noalias(next, value)" in line
+    assert follows(tmp_path, "const int *__restrict__ next, int *value", "") == []
+
+
+def test_of_a_member_a_promise_serves(tmp_path: Path) -> None:
+    (line,) = follows(tmp_path, "Lists g", "g.")
+    clauses = "noalias(g.next, g.value) noalias(g.next, out)"
+    assert f"; read it before the path, or promise {clauses} [in k]" in line
+    assert follows(tmp_path, "Lists g", "g.", clauses) == []
+
+
+def test_of_what_may_be_memory_of_the_thread_nothing_serves_but_to_read_it_before(
+    tmp_path: Path,
+) -> None:
+    (line,) = follows(tmp_path, "Lists *g", "g->")
+    assert "; read it before the path [in k]" in line
+
+
+WAITS = (
+    TYPES
+    + """__global__ void __launch_bounds__(64) k(Lists g, float *out, int n) {
+#pragma ccc for CLAUSES
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int v = i;
+        float sum = 0;
+        while (g.next[v] > 0) { v = g.next[v] - 1; __threadfence_block(); }
+#pragma ccc if
+        if (v & 1) { for (int k = 0; k < 20; k++) sum += sqrtf(sum + k); g.value[v] = (int)sum; }
+        out[i] = sum;
+    }
+}
+"""
+)
+
+
+def test_who_looks_at_a_member_before_the_path_may_promise(tmp_path: Path) -> None:
+    (line,) = said(WAITS.replace("CLAUSES", ""), tmp_path, Options(strategy=COLLECT))
+    clauses = "noalias(g.next, g.value)"
+    assert f"; leave the critical section before the branch, or promise {clauses} [in k]" in line
+    promised = WAITS.replace("CLAUSES", clauses)
+    assert said(promised, tmp_path, Options(strategy=COLLECT)) == []
+
+
+WALK = (
+    TYPES
+    + """__global__ void __launch_bounds__(64) k(PARAMETERS, float *out, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int v = i, sum = 0, turns = 0;
+#pragma ccc while strategy(flatten)
+        while (COUNTED v != LAST[i]) { sum += VALUE[v]; VALUE[v] = 0; v = NEXT[v]; }
+        out[i] = sum;
+    }
+}
+"""
+)
+
+
+def walk(tmp_path: Path, parameters: str, of: str, counted: str = "") -> list[str]:
+    source = WALK.replace("PARAMETERS", parameters).replace("COUNTED", counted)
+    for name in ("LAST", "NEXT", "VALUE"):
+        source = source.replace(f"{name}[", f"{of}{name.lower()}[")
+    return said(source, tmp_path, Options())
+
+
+@pytest.mark.parametrize("parameters", ["Lists g", "Lists *g"])
+def test_a_counter_tells_that_lanes_do_not_wait(parameters: str, tmp_path: Path) -> None:
+    of = "g->" if "*" in parameters else "g."
+    line, *_ = walk(tmp_path, parameters, of)
+    assert '; let a counter end the loop, too, as in "t++ < 1000 && ..." [in k]' in line
+    assert "__restrict__" not in line
+    assert walk(tmp_path, parameters, of, "turns++ < 1000 &&") == []
+
+
+def test_of_a_parameter_that_lanes_look_at_it_can_be_said(tmp_path: Path) -> None:
+    line, *_ = walk(tmp_path, "int *last, int *next, int *value", "")
+    assert f"; {RESTRICT} [in k]" in line
+    assert walk(tmp_path, "const int *__restrict__ last, int *next, int *value", "") == []
