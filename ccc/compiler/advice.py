@@ -195,13 +195,13 @@ def advised(record: Record, kernels: list[KernelRecord], *, is_called: bool = Tr
     head, separator, tail = parts_of(remark.reason)
     if isinstance(record, PathRecord) and _is_in_blocks(record, kernels):
         other = _find(BLOCKS, remark.reason)
-        tail = tail if other is None else _with_rest(other, tail)
+        tail = tail if other is None else with_rest(other, tail)
     if remark.reason == NOT_INLINED and not is_called:
         tail = UNCALLED
     elif remark.reason.startswith(UNIFORM):
         tail = "remove the annotation"
     elif not tail or tail.startswith(_OTHERWISE):
-        tail = _with_rest(_find(ADVICE, remark.reason) or "", tail)
+        tail = with_rest(_find(ADVICE, remark.reason) or "", tail)
     return replace(remark, reason=f"{head}; {tail}" if tail else f"{head}{separator}")
 
 
@@ -247,7 +247,7 @@ def parts_of(reason: str) -> tuple[str, str, str]:
     return head, separator, tail
 
 
-def _with_rest(advice: str, said: str) -> str:
+def with_rest(advice: str, said: str) -> str:
     """Other advice, with what was said besides of a strategy that serves."""
     _, alternative, strategy = said.partition(_OTHERWISE)
     return "; ".join(filter(None, [advice, alternative + strategy]))

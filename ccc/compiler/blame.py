@@ -11,6 +11,7 @@ from typing import Any
 from ccc.analysis.paths.continuation import REDUCTION_HINT
 from ccc.analysis.paths.induction import BEFORE_IT, SUMS
 from ccc.analysis.paths.own_memory import IN_PATH
+from ccc.compiler.advice import parts_of, with_rest
 from ccc.compiler.lines import LineTable
 from ccc.errors import Span
 from ccc.frontend.marking import Marked
@@ -21,7 +22,9 @@ UNINITIALISED = "may be uninitialised"
 _IN_PTX = re.compile(r"\(PTX line (\d+): ")
 _IN_CALL = re.compile(r"PTX line \d+: call\b")
 _SHARED = re.compile(r"PTX line \d+: [^\s;]*\.shared\b")
+_CALLEE = re.compile(r"call\S*\s+(?:\([^()]*\),\s*)?([\w$]+)")
 _PLACE = re.compile(r"\((?=[^()]*PTX line)")
+ARRAY = "(an array of the thread's own)"
 _ABOUT = {
     UNINITIALISED: "uninitialised",
     "needs a value that the path computes": "carried",
@@ -31,7 +34,7 @@ _ABOUT = {
     "needs a value that is read in the path": "accessed",
     "use the same memory": "accessed",
     "may access the same memory": "accessed",
-    "local memory (an array of the thread's own)": "arrays",
+    f"local memory {ARRAY}": "arrays",
 }
 """What a reason is about, by words of it; the first counts."""
 _MISUSED = re.compile(r"the variable of a reduction \((.*?)\).*?(?=; or ask for strategy|$)")
@@ -138,7 +141,10 @@ class Blame:
         """A reason with the names of variables, and the place before each instruction."""
         first = _IN_PTX.search(text)
         text = self._with_bound(remark, self._with_promise(remark, text))
-        names = self._names(remark, text, self._places(int(first[1])) if first else ())
+        places = self._places(int(first[1])) if first else []
+        names = self._names(remark, text, places)
+        if not names and _about(text) == "arrays":
+            text, names = self._with_variables(remark, text, places)
         text = self._with_misused(remark, text, names)
         unnamed = self._unnamed(remark, text, names) if len(names) > 1 else []
         if unnamed:
@@ -162,6 +168,24 @@ class Blame:
             return f"{head} ({quoted}){separator}{tail}"
         told = _IN_PTX.sub(self._place, text)
         return _PLACE.sub(f"({quoted}, ", told, count=1) if quoted else told
+
+    def _with_variables(
+        self, remark: Remark, text: str, places: Sequence[Span]
+    ) -> tuple[str, list[str]]:
+        """What is said of arrays where there are none, said of variables, and their names: they lie
+        in memory since a function that stays one gets their addresses."""
+        suspects = self._marked.suspects
+        found = suspects.handed(remark.position, places) if suspects else []
+        _, code = self._function(remark.kernel) or (0, "")
+        called = set(_CALLEE.findall(code))
+        kept = [one for one in found if any(_is_called(one[1], by) for by in called)]
+        if not kept:
+            return text, []
+        name = kept[0][1]
+        text = text.replace(ARRAY, f"(a variable of the thread's own, whose address {name} gets)")
+        head, _, tail = parts_of(text)
+        advice = f"declare {name} __forceinline__, or let it return what it makes of it"
+        return f"{head}; {with_rest(advice, tail)}", [one for one, by in kept if by == name]
 
     def _with_misused(self, remark: Remark, text: str, names: Sequence[str]) -> str:
         """What is said of reductions speaks of those with which the loop does more than that; where
@@ -322,6 +346,11 @@ class Blame:
         if not names and about == "uninitialised":
             names = suspects.names(remark.position, "carried", places)
         return names
+
+
+def _is_called(name: str, callee: str) -> bool:
+    """Whether a function of PTX is one of that name, which C++ mangles."""
+    return callee == name or f"{len(name)}{name}" in callee
 
 
 def _about(text: str) -> str | None:

@@ -19,6 +19,7 @@ class HandedOver(NamedTuple):
     """
 
     base: Node
+    function: bytes
     operators: set[str | None]
     is_stepped: bool = False
 
@@ -35,16 +36,17 @@ def handed_over(path: Node, named: Callable[[bytes], Sequence[Node]]) -> Iterato
         function, listed = (call.child_by_field_name(part) for part in ("function", "arguments"))
         if function is None or listed is None:
             continue
+        name = _plain_name(function)
         if function.type == "field_expression" and (base := updates.base_of(function)) is not None:
-            yield HandedOver(base, set())
-        called = named(_plain_name(function))
+            yield HandedOver(base, name, set())
+        called = named(name)
         for number, one in enumerate(listed.named_children):
             is_address = one.type == "pointer_expression" and one.children[0].type == "&"
             given = updates.base_of(one.child_by_field_name("argument") if is_address else one)
             if given is not None and (is_address or any(by_reference(f, number) for f in called)):
                 operators = {by for f in called for by in _operators(f, number)}
                 stepped = [_steps(f, number) for f in called]
-                yield HandedOver(given, operators, bool(stepped) and all(stepped))
+                yield HandedOver(given, name, operators, bool(stepped) and all(stepped))
 
 
 def _plain_name(function: Node) -> bytes:

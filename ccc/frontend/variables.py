@@ -90,6 +90,27 @@ class Suspects:
             name for loop in loops[-1:] for _, name in loop.pragma.reductions if name not in served
         ]
 
+    def handed(self, at: Span, places: Sequence[Span] = ()) -> list[tuple[str, str]]:
+        """The variables of its function, no arrays, that a statement uses and whose addresses
+        functions get, and these; those on the line at fault, if any are there."""
+        placed = self._at(at)
+        function = function_around(placed.statement) if placed else None
+        if placed is None or function is None:
+            return []
+        plain = {name for name, is_array in declared_in(function) if not is_array}
+        used = {node.text for node in identifiers_in(placed.statement)}
+        every = [
+            one
+            for one in handed_over(function, self._placement.functions)
+            if one.base.text in plain & used
+        ]
+        on_line = [one for one in every if any(self._is_on(one.base, line) for line in places)]
+        named = ((one.base.text or b"", one.function) for one in on_line or every)
+        return [
+            (name.decode(errors="replace"), by.decode(errors="replace"))
+            for name, by in dict.fromkeys(named)
+        ]
+
     def _carried(self, placed: Placed) -> list[Node]:
         """What a statement changes, or has functions change, for later iterations, but for what
         reductions serve."""
