@@ -59,6 +59,7 @@ ELEMENTS = (
     "if the loop only updates its elements, have a variable for each of them in its place, and say "
     "so on the loop: reduction({}: variables)"
 )
+_ON_LOOP = "say so on the loop"
 _TEXTS = ("reason", "declined")
 _PROMISE = re.compile(
     r"(, or promise )noalias\(a, b\) of the pointers read in PTX line ([\d, ]+) "
@@ -161,6 +162,7 @@ class Blame:
         elif REDUCTION_HINT in text and self._marked.suspects:
             behind = self._marked.suspects.unnamed(remark.position, around=True)
             text = _with_clauses(text, behind) if behind else text.replace(REDUCTION_HINT, ALL_OWN)
+        text = self._with_loop(remark, text)
         named = names if len(names) <= _MOST_NAMED else []
         quoted = " or ".join(f'"{name}"' for name in named)
         if quoted and first is None:
@@ -186,6 +188,12 @@ class Blame:
         head, _, tail = parts_of(text)
         advice = f"declare {name} __forceinline__, or let it return what it makes of it"
         return f"{head}; {with_rest(advice, tail)}", [one for one, by in kept if by == name]
+
+    def _with_loop(self, remark: Remark, text: str) -> str:
+        """What is to be said on a loop names the line where that is marked, of several loops."""
+        suspects = self._marked.suspects
+        span = suspects.loop_of_several(remark.position) if suspects and _ON_LOOP in text else None
+        return text.replace(_ON_LOOP, f"{_ON_LOOP} of line {span.line}") if span else text
 
     def _with_misused(self, remark: Remark, text: str, names: Sequence[str]) -> str:
         """What is said of reductions speaks of those with which the loop does more than that; where

@@ -11,6 +11,7 @@ from ccc.errors import Span
 from ccc.frontend import pointers, unset, updates
 from ccc.frontend.handed import handed_over
 from ccc.frontend.syntax import (
+    LOOPS,
     declarations,
     declared_in,
     every_node,
@@ -244,6 +245,16 @@ class Suspects:
         update = loops[-1].statement.child_by_field_name("update") if loops else None
         found = _members(updates.changed(update)) if update else []
         return found[0] if len(found) == 1 else None
+
+    def loop_of_several(self, at: Span) -> Span | None:
+        """Where the annotated loop around a statement is marked, if its function has others."""
+        placed = self._at(at)
+        loops = self._placement.loops_around(placed) if placed else []
+        if placed is None or not loops or loops[-1].name != "for":
+            return None
+        function = function_around(placed.statement) or self._placement.root
+        several = list(updates.every(function, lambda node: node.type in LOOPS))[1:]
+        return self._position(loops[-1]) if several else None
 
     def _is_of_numbers(self, change: Node, base: Node) -> bool:
         """Whether it is a reduction only of what is a number, which floating-point need not be."""

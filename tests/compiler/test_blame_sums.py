@@ -78,7 +78,8 @@ COUNTED = """__global__ void k(const unsigned *x, int *y, int n) {
 def test_a_sum_of_the_turns_of_a_loop_is_named(tmp_path: Path) -> None:
     (line,) = said(COUNTED, tmp_path, Options(strategy=COLLECT))
     assert (
-        "; if the loop does nothing else with it, say so on the loop: reduction(+: total)" in line
+        "; if the loop does nothing else with it, say so on the loop of line 3: reduction(+: total)"
+        in line
     )
     named = COUNTED.replace("ccc for", "ccc for reduction(+: total)")
     assert said(named, tmp_path, Options(strategy=COLLECT)) == []
@@ -227,3 +228,26 @@ def test_why_a_reduction_of_turns_does_not_help(tmp_path: Path) -> None:
     text = SUM_OF_TURNS.replace("REDUCTION", "")
     line = next(one for one in said(text, tmp_path, Options(strategy=COLLECT)) if ":8:" in one)
     assert "the reduction of that" not in line
+
+
+LOOPS = """__global__ void __launch_bounds__(64) k(const float *x, float *y, int n, int m) {
+    for (int j = 0; j < m; ++j) {
+        float sum = 0;
+#pragma ccc for
+        for (int i = threadIdx.x; i < n; i += blockDim.x) {
+            float v = x[i];
+#pragma ccc if
+            if (v > 0.5f) { for (int k = 0; k < j; ++k) v = sinf(v); sum += v; }
+        }
+        y[j * 64 + threadIdx.x] = sum;
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_of_several_loops_the_line_is_told_where_one_is_marked(tmp_path: Path) -> None:
+    (line,) = said(LOOPS, tmp_path, Options(strategy=COLLECT))
+    assert "say so on the loop of line 4: reduction(+: sum)" in line
+    told = LOOPS.replace("ccc for", "ccc for reduction(+: sum)")
+    assert said(told, tmp_path, Options(strategy=COLLECT)) == []
