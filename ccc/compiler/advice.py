@@ -53,6 +53,9 @@ ADVICE = {
     "it lies in a loop that was flattened": (
         "split the loop around in two, or annotate one inner loop of it"
     ),
+    "it lies in the very loop that was flattened": (
+        "remove this annotation, or ask for another strategy for that loop"
+    ),
     "its annotated loop holds a loop that was flattened": (
         "ask for another strategy for the inner loop, or split the loop around in two"
     ),

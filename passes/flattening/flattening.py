@@ -68,6 +68,7 @@ from ccc.pipeline import Kernel, Pass, PathRecord
 IN_FLATTENED = (
     "it lies in a loop that was flattened, whose lanes do not end an iteration together any more"
 )
+IN_ITSELF = "it lies in the very loop that was flattened, whose turns lanes take in any iteration"
 HOLDS_FLATTENED = (
     "its annotated loop holds a loop that was flattened, in which lanes wait for one another"
 )
@@ -291,7 +292,9 @@ def _leave_others(kernel: Kernel, path: FoundPath, nest: Nest) -> None:
     for other in located(facts):
         if other.entry not in concerned or other.key == path.key or _is_first_turn(other, path):
             continue
-        if other.entry in nest.outer.blocks:
+        if other.entry in nest.inner.blocks:
+            left = _record(kernel, other, reason=IN_ITSELF)
+        elif other.entry in nest.outer.blocks:
             left = _record(kernel, other, reason=IN_FLATTENED)
         else:
             left = _record(kernel, other, reason=HOLDS_FLATTENED)
