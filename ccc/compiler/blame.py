@@ -151,7 +151,7 @@ class Blame:
         if unnamed:
             names = [name for _, name in unnamed]
             text = _with_clauses(text, unnamed)
-        text = self._with_elements(remark, text, names)
+        text = self._with_elements(remark, self._with_choice(remark, text, names), names)
         extreme = self._marked.suspects.extreme(remark.position) if self._marked.suspects else None
         if extreme and extreme[1] in names:
             text = _with_extreme(text, *extreme)
@@ -188,6 +188,17 @@ class Blame:
         head, _, tail = parts_of(text)
         advice = f"declare {name} __forceinline__, or let it return what it makes of it"
         return f"{head}; {with_rest(advice, tail)}", [one for one, by in kept if by == name]
+
+    def _with_choice(self, remark: Remark, text: str, names: Sequence[str]) -> str:
+        """What is chosen beside a minimum goes with it where one branch sets both."""
+        suspects = self._marked.suspects
+        found = suspects.chosen_beside(remark.position) if suspects else None
+        if found is None or _about(text) != "carried" or not {*found[:2]} & {*names}:
+            return text
+        chosen, best, by, branch = found
+        hint = f'set "{chosen}" where "{best}" is, "{branch}", and {_ON_LOOP}: '
+        head, _, tail = parts_of(text)
+        return f"{head}; {with_rest(f'{hint}reduction({by}: {best})', tail)}"
 
     def _with_loop(self, remark: Remark, text: str) -> str:
         """What is to be said on a loop names the line where that is marked, of several loops."""

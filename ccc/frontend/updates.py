@@ -24,6 +24,7 @@ _LEAST_OR_MOST = re.compile(
     rb"(?:(?:::)?(?:cuda::)?std)?(?:::)?(?:f|u|ll|ull)?(min|max)f?(?:<[^<>]*>)?"
 )
 """The functions of the C++ and CUDA libraries that give the less or the greater of two."""
+_CHOICE = ("condition", "consequence", "alternative")
 _FLAGS = {b"true": "|", b"1": "|", b"false": "&", b"0": "&"}
 _JOINED = {b"||": "|", b"&&": "&"}
 _BY_MORE = ("subscript_expression", "call_expression")
@@ -193,6 +194,27 @@ def _extremes(path: Node) -> Iterator[tuple[str, str, Node]]:
                 yield _SOUGHT[sign[:1]][0], other.decode(errors="replace"), branch
             elif sign[:1] in _SOUGHT and given.get(one) == other:
                 yield _SOUGHT[sign[:1]][1], one.decode(errors="replace"), branch
+
+
+def chosen_beside(path: Node) -> tuple[str, str, str, str] | None:
+    """What is set by a choice, ``at = x < best ? i : at``, beside ``best = min(best, x)``: that and
+    the best, the operation, and the branch that does both."""
+    kept = {name_of(base): by for change, base in changes(path)
+            if (by := operation(change)) in ("min", "max")}  # fmt: skip
+    for change, base in changes(path):
+        value = bare(change.child_by_field_name("right"))
+        if value is None or value.type != "conditional_expression" or name_of(base) in kept:
+            continue
+        parts = [bare(value.child_by_field_name(part)) for part in _CHOICE]
+        taken, left = (_text(part) if part else b"" for part in parts[1:])
+        one, sign, other = _sides(parts[0])
+        best, new = (one, other) if one in kept else (other, one)
+        is_sought = sign in (b"<", b">") and _SOUGHT[sign][best == one] == kept.get(best)
+        if is_sought and left == name_of(base):
+            ways = f"{new.decode()} {'<' if kept[best] == 'min' else '>'} {best.decode()}"
+            both = f"{best.decode()} = {new.decode()}; {left.decode()} = {taken.decode()};"
+            return left.decode(), best.decode(), str(kept[best]), f"if ({ways}) {{ {both} }}"
+    return None
 
 
 def updated_by(loop: Node, name: str, by: str) -> set[str]:

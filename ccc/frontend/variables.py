@@ -319,6 +319,12 @@ class Suspects:
         ]
         return labels[0] if len(labels) == 1 else None
 
+    def chosen_beside(self, at: Span) -> tuple[str, str, str, str] | None:
+        """What a statement sets by a choice beside the least or the most that it keeps, as
+        ``updates.chosen_beside`` says."""
+        placed = self._at(at)
+        return updates.chosen_beside(placed.statement) if placed else None
+
     def extreme(self, at: Span) -> tuple[str, str] | None:
         """The operation and the variable, where a statement keeps the least or the most."""
         placed = self._at(at)

@@ -251,3 +251,34 @@ def test_of_several_loops_the_line_is_told_where_one_is_marked(tmp_path: Path) -
     assert "say so on the loop of line 4: reduction(+: sum)" in line
     told = LOOPS.replace("ccc for", "ccc for reduction(+: sum)")
     assert said(told, tmp_path, Options(strategy=COLLECT)) == []
+
+
+CHOSEN = """__global__ void __launch_bounds__(64) k(const float *x, float *y, int n) {
+    float best = 1e30f;
+    int at = -1;
+#pragma ccc for CLAUSES
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float d = x[i];
+#pragma ccc if
+        if (d > 0.5f) { d = sinf(d); UPDATE }
+    }
+    y[threadIdx.x] = best + at;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clauses", ["", "reduction(min: best)"])
+def test_what_is_chosen_beside_a_minimum_is_to_be_set_in_a_branch(
+    clauses: str, tmp_path: Path
+) -> None:
+    source = CHOSEN.replace("CLAUSES", clauses)
+    chosen = source.replace("UPDATE", "at = d < best ? i : at; best = fminf(best, d);")
+    (line,) = said(chosen, tmp_path, Options(strategy=COLLECT))
+    assert (
+        '; set "at" where "best" is, "if (d < best) { best = d; at = i; }", and say so on the '
+        "loop: reduction(min: best) [in k]" in line
+    )
+    branch = CHOSEN.replace("UPDATE", "if (d < best) { best = d; at = i; }")
+    told = branch.replace("CLAUSES", "reduction(min: best)")
+    assert said(told, tmp_path, Options(strategy=COLLECT)) == []
