@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ccc.analysis.paths.continuation import REDUCTION_HINT
+from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.induction import BEFORE_IT, SUMS
 from ccc.analysis.paths.own_memory import IN_PATH
 from ccc.compiler.advice import parts_of, with_rest

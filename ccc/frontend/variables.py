@@ -445,9 +445,7 @@ def accessed(whole: Node, turn: Node | None) -> list[Node]:
 
 def _bare(node: Node | None) -> Node | None:
     """``s``, ``s.x`` or ``s->x`` without parentheses; nothing else."""
-    while node is not None and node.type == "parenthesized_expression":
-        node = node.named_child(0)
-    inner = node
+    inner = node = updates.bare(node)
     while inner is not None and inner.type == _MEMBER:
         inner = inner.child_by_field_name("argument")
     return node if inner is not None and inner.type == "identifier" else None

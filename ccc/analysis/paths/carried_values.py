@@ -1,0 +1,215 @@
+"""Values of a path that the next iteration needs: why that is so, and how to do without.
+
+With them it cannot be collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from ccc.analysis.apart import RESTRICT
+from ccc.analysis.callees import called
+from ccc.analysis.companion_search import find_misfit
+from ccc.analysis.facts import Facts
+from ccc.analysis.memory import EVERY_SPACE
+from ccc.analysis.paths.model import CheckedPath, PlacedPath, Refused, at, instructions_of
+from ccc.analysis.paths.own_memory import flows_out
+from ccc.analysis.paths.promises import find_promise
+from ccc.analysis.paths.reductions import (
+    NARROW,
+    declared_operations,
+    declared_variables,
+    flushes,
+)
+from ccc.analysis.slicing import Region, slice_region
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Register
+from ccc.ptx.opcodes import Effect
+from ccc.ptx.operations import EXTREMES
+
+REDUCTION_HINT = "if the loop only adds it up, say so on the loop: reduction(+: variable)"
+
+
+def refuse_value_of_path(
+    path: CheckedPath,
+    culprit: Instruction,
+    needed: Sequence[Instruction],
+    reads: Sequence[Instruction],
+    facts: Facts,
+) -> NoReturn:
+    """The next iteration would need what the path computes by itself.
+
+    Raises:
+        Refused: always; how to do without depends on what it is.
+    """
+    maker = _maker(culprit, needed, path, facts)
+    culprit = maker if culprit.is_terminator else culprit
+    if path.turn is not path.loop.loop:
+        of_turns = path.parent is not None and path.parent.marker.kind == "variable"
+        go_there = (
+            'mark that loop "ccc while", so that this branch can be collected in it, which gains '
+            "only where lanes need different numbers of its turns; or "
+        ) * of_turns
+        own = ""
+        if path.parent is not None and declared_operations(path.parent.marker):
+            own = (
+                'the reduction of that "ccc for variable" serves only updates that stand outside '
+                "of what is annotated in it; "
+            )
+        raise Refused(
+            "the next turn of the loop around it, or what follows that loop, needs a value that "
+            f"the path computes{at(maker)}; {own}{go_there}remove this annotation, so that the "
+            "loop around it may be collected with all that lies in it, or add the value up with an "
+            "atomic"
+        )
+    if hint := _read_again_hint(path, culprit, reads, facts):
+        raise Refused(
+            "the next iteration needs a value that is read in the path, which may have written it"
+            f"{at(culprit)}{hint}"
+        )
+    if (leaving := _way_out(path, culprit, facts)) is not None:
+        raise Refused(
+            "the annotated loop may be left behind the path, by what that computes"
+            f"{at(leaving)}; skip the rest of the iteration instead of leaving the loop there, or "
+            "decide before the path whether to go on"
+        )
+    raise Refused(
+        "the next iteration, or the code after the loop, needs a value that the path computes"
+        f"{at(maker)}; {_unset_hint(path, facts) or reduction_hint(path, facts)}"
+    )
+
+
+def _maker(
+    culprit: Instruction, needed: Sequence[Instruction], path: CheckedPath, facts: Facts
+) -> Instruction:
+    """What makes the value in the end, of what is needed of the path: it stands in the line that
+    sets the variable, and what it is made from need not. If there are several, a floating-point
+    one, since of that a reduction has to be told."""
+    if path.join is None:
+        return culprit
+    handed = facts.liveness.live_in(path.join)
+    made = [one for one in needed if not handed.isdisjoint(one.defined())]
+    floating = [one for one in made if one.types[-1:] in (("f32",), ("f64",))]
+    return (floating or made or [culprit])[-1]
+
+
+def _way_out(path: CheckedPath, culprit: Instruction, facts: Facts) -> Instruction | None:
+    """The first branch out of the loop in the rest of the iteration that an instruction decides;
+    but for that at its end, which asks what the next iteration needs all the same."""
+    region, reaching = Region(path.region, facts.graph), facts.reaching_within(path.region)
+    leaving = (
+        block.terminator
+        for block in facts.function.blocks
+        if block.label in path.rest.difference(path.turn.latches)
+        and not path.turn.blocks.issuperset(facts.graph.successors(block.label))
+    )
+    for branch in filter(None, leaving):
+        needed = slice_region(
+            region, facts.blocks, reaching, [branch], lambda _: frozenset(), decide_sinks=False
+        )
+        if culprit in needed.instructions:
+            return branch
+    return None
+
+
+def _read_again_hint(
+    path: CheckedPath, culprit: Instruction, reads: Sequence[Instruction], facts: Facts
+) -> str:
+    """What to do about a value that is read in the path since that may have written it: where the
+    path is not taken, what was read before it serves. Empty if it is none."""
+    others = (one for to in culprit.defined() for one in facts.makers.get(to, ()))
+    writes = facts.memory.conflict(instructions_of(path.blocks, facts), [culprit])
+    is_again = culprit.name == "ld" and writes and any(one is not culprit for one in others)
+    return writer_hint(path, culprit, reads, facts) if is_again else ""
+
+
+def writer_hint(
+    path: CheckedPath, read: Instruction, reads: Sequence[Instruction], facts: Facts
+) -> str:
+    """What may write what is read, of the path or of what goes with it, and what to do about it,
+    and about other ``reads`` for the next iteration."""
+    clash, who = facts.memory.find_conflict(instructions_of(path.blocks, facts), [read]), "the path"
+    if clash is None:
+        clash = facts.memory.find_conflict(instructions_of(path.rest, facts), [read])
+        who = "what follows the path"
+    if clash is None:
+        return "; read it before the path" if read.space != "param" else ""
+    if clash[0].effects & Effect.CALL:
+        callee = called(clash[0])
+        return f", and {who} calls {callee}, which may write it; read it before the path"
+    webs = frozenset[Register]().union(*(a.registers for a in path.loop.accumulators))
+    promise = None
+    # What may be the thread's own memory is not read twice, whatever is promised.
+    if all(one.space in EVERY_SPACE for one in reads) or not hands_on(path, webs, facts):
+        promise = find_promise(instructions_of(path.region, facts), reads, facts)
+    can_be_said = all(map(facts.memory.apart.may_be_restricted, [read, *reads]))
+    return (
+        f", and {who} writes{at(clash[0])}; read it before the path"
+        f"{f', or {RESTRICT}' if can_be_said else ''}"
+        f"{f', or promise {promise}' if promise else ''}"
+    )
+
+
+def reduction_hint(path: CheckedPath, facts: Facts) -> str:
+    """What clause would serve for a value that is carried, or why one that is there does not."""
+    declared = declared_operations(path.loop.marker)
+    if not declared:
+        return REDUCTION_HINT
+    names = " or ".join(declared_variables(path.loop.marker))
+    hint = (
+        f"the variable of a reduction ({names}) may only be updated in the loop, by that operation"
+    )
+    if declared.intersection(EXTREMES):
+        hint += "; what goes with it may only be set where it is, and not be read"
+        loop = path.loop.loop
+        carried = sorted(facts.liveness.live_in(loop.header), key=by_name)
+        misfits = (find_misfit(register, loop, facts) for register in carried)
+        if (misfit := next(filter(None, misfits), None)) is not None:
+            hint += f"; in the way is{at(misfit)}"
+        if any(one.bits == NARROW for one in written_in(path, facts).intersection(carried)):
+            hint += "; one of less than 32 bits may have to be an int"
+    if declared.intersection(EXTREMES) and any(
+        map(flushes, instructions_of(path.loop.loop.blocks, facts))
+    ):
+        hint += "; minima and maxima of floats are none under -ftz=true and -use_fast_math"
+    return hint
+
+
+def _unset_hint(path: CheckedPath, facts: Facts) -> str | None:
+    """What to do if the path writes what an iteration may read, but nothing before the loop does.
+
+    It may be a variable that is set on some ways only, or one that lives from one iteration to the
+    next: PTX is the same.
+    """
+    loop = path.loop.loop
+    written = written_in(path, facts)
+    before = [p for p in facts.graph.predecessors(loop.header) if p not in loop.blocks]
+    for register in sorted(written & facts.liveness.live_in(loop.header), key=lambda r: r.name):
+        if not any(facts.reaching.bottom_mask(label, register) for label in before):
+            return (
+                f"it may be uninitialised ({register.name}): declare the variable in the loop, or "
+                "give it a value there"
+            )
+    return None
+
+
+def hands_on(path: PlacedPath, webs: frozenset[Register], facts: Facts) -> bool:
+    """Whether the rest of the iteration needs what the path makes, but for what reductions hold and
+    for what others may read."""
+    live = written_in(path, facts) - webs
+    if path.join is None or live & facts.liveness.live_in(path.join):
+        return True
+    return bool(flows_out(path, facts) & facts.local.reads(path.rest))
+
+
+def written_in(path: PlacedPath, facts: Facts) -> frozenset[Register]:
+    """The registers that a path writes."""
+    return frozenset(r for i in instructions_of(path.blocks, facts) for r in i.defined())
+
+
+def by_name(register: Register) -> tuple[str, int]:
+    """What to sort registers by, so that numbers are in their order."""
+    name = register.name
+    prefix = name.rstrip("0123456789")
+    return prefix, int(name[len(prefix) :] or 0)
