@@ -215,7 +215,9 @@ class Blame:
         wrong = suspects.misused(remark.position)
         if wrong:
             return text.replace(f"({match[1]})", f"({' or '.join(wrong)})")
-        is_served = set(names) <= set(match[1].split(" or "))
+        declared = set(match[1].split(" or "))
+        extreme = suspects.extreme(remark.position)
+        is_served = set(names) <= declared or (extreme is not None and extreme[1] in declared)
         return text if is_served else text.replace(match[0], REDUCTION_HINT)
 
     def _with_elements(self, remark: Remark, text: str, names: Sequence[str]) -> str:

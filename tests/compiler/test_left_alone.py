@@ -131,6 +131,13 @@ def test_a_loop_whose_paths_are_not_applied_is_as_the_compiler_makes_it(
 def test_a_loop_that_holds_no_path_is_warned_of(compiler: Compiler) -> None:
     (said,) = made(LEAF + SERVED + IDLE, compiler)[1].diagnostics
     assert NOTHING_INSIDE in said
+    # The one beside it, in the same kernel, holds one in a function that is inlined.
+    loop = SERVED.partition("{")[2].rpartition("}")[0]
+    beside = loop.replace("leaf(b, a[i])", "a[i] * 3")
+    done = made(LEAF + SERVED.replace(loop, loop + beside), compiler)[1]
+    (said,) = done.diagnostics
+    assert NOTHING_INSIDE.partition(": ")[2] in said
+    assert any(one.applied for mine in done.remarks.values() for one in mine)
 
 
 @pytest.mark.parametrize("source", [LEAF + SERVED, LEAF + CALLED], ids=["inlined", "called"])
