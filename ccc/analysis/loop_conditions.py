@@ -159,16 +159,21 @@ class LoopConditions:
 
         Those at the ends of the blocks ``counted`` do not count.
         """
-        found = self.of(source)
-        places = {source} | {
-            label
-            for label in self.loop.blocks
-            if not found.isdisjoint(self.facts.blocks[label].instructions)
-        }
-        passed = self.facts.post_dominators
-        for label in self.loop.blocks.difference(counted):
-            if any(not passed.dominates(place, label) for place in places):
-                found = found | self.of(label)
+        passed, others = self.facts.post_dominators, self.loop.blocks.difference(counted)
+        found, before = self.of(source), None
+        while found != before:
+            before = found
+            places = {source} | {
+                label
+                for label in self.loop.blocks
+                if not found.isdisjoint(self.facts.blocks[label].instructions)
+            }
+            deciding = (
+                label
+                for label in others
+                if any(not passed.dominates(place, label) for place in places)
+            )
+            found = found.union(*map(self.of, deciding))
         return found
 
     def of(self, *labels: str, but: Collection[Instruction] = ()) -> set[Instruction]:

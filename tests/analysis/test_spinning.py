@@ -275,3 +275,29 @@ def test_where_a_counter_begins_is_known_each_time(begin: str, again: str, gives
     """
     (inner,) = (spin for spin in facts_of(code).spins if spin.blocks == {"LOOK"})
     assert inner.gives_up == gives_up
+
+
+def test_what_decides_what_decides_is_polled() -> None:
+    """Whether the loop is left before its counter ends it depends on a number, which is set where
+    another one is, and that where the flag is seen."""
+    code = """
+        mov.u32 %r2, 0;
+    WAIT:
+        ld.volatile.global.u32 %r1, [%rd3];
+        setp.eq.s32 %p1, %r1, 0;
+        @%p1 bra FIRST;
+        mov.u32 %r4, 1;
+    FIRST:
+        setp.eq.s32 %p2, %r4, 0;
+        @%p2 bra SECOND;
+        mov.u32 %r5, 1;
+    SECOND:
+        setp.ne.s32 %p3, %r5, 0;
+        @%p3 bra END;
+        add.s32 %r2, %r2, 1;
+        setp.lt.s32 %p0, %r2, 1000;
+        @%p0 bra WAIT;
+    END:
+    """
+    (spin,) = facts_of(code).spins
+    assert spin.poll.opcode == "ld.volatile.global.u32"
