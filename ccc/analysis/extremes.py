@@ -7,7 +7,8 @@ nvcc makes of that, for floating-point numbers,
 
 or a branch round a copy. It is a minimum, but for what is no number: that is neither taken nor
 replaced. Of two zeros, either may be the least. With ``.ftz`` it is none: which of many tiny
-numbers is kept, or whether it becomes a zero, depends on the order.
+numbers is kept, or whether it becomes a zero, depends on the order. Of integers it makes a minimum
+itself, ``min.s32``, unless something else has to hold as well.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Operand, Register
-from ccc.ptx.operations import PASSED, SOUGHT, SWAPPED
+from ccc.ptx.operations import EXTREMES, INVERSE, PASSED, SOUGHT, SWAPPED, UNSIGNED
 
-_TYPES = ("f32", "f64")
-"""Of integers nvcc makes a minimum itself."""
+_FLOATING = ("f32", "f64")
+_INTEGERS = ("s16", "u16", "s32", "u32", "s64", "u64")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def extreme_operation(
     update = _Updates(values, mine, facts)
     for block in blocks:
         update.look_at(block)
-    types = {c.setp.types[0] for c in update.comparisons.values()}
+    types = {c.setp.types[0] for c in update.comparisons.values()} | update.types
     if update.found.keys() != set(mine) or len(update.operations) != 1 or len(types) != 1:
         return None
     return update.operations.pop(), types.pop()
@@ -71,6 +72,7 @@ class _Updates:
         self.comparisons: dict[Operand, _Comparison] = {}
         self.found: dict[Instruction, None] = {}
         self.operations: set[str] = set()
+        self.types: set[str] = set()
 
     def look_at(self, block: Block) -> None:
         """Find the updates that begin in a block."""
@@ -100,6 +102,10 @@ class _Updates:
             self._choose(instruction, known[instruction.operands[3]])
         elif name == "bra" and guard is not None and guard.register in known:
             self._branch(block, instruction, known[guard.register])
+        elif name in EXTREMES and guard is None and instruction.types[0] in _INTEGERS:
+            if sum(one in self.values for one in instruction.operands[1:]) == 1:
+                self.types.add(instruction.types[0])
+                self._take(name, [instruction])
         elif name == "mov" and guard is None and instruction.operands[1] in self.values:
             self.found[instruction] = None
 
@@ -115,16 +121,18 @@ class _Updates:
         predicate, *compared = setp.operands
         olds = [one for one in compared if isinstance(one, Register) and one in self.values]
         is_plain = isinstance(predicate, Register) and setp.guard is None and len(compared) == 2
-        if not is_plain or len(olds) != 1 or setp.types[0] not in _TYPES:
+        if not is_plain or len(olds) != 1 or setp.types[0] not in (*_FLOATING, *_INTEGERS):
             return None
         if set(setp.modifiers[1:]) - set(setp.types) or len(self._makers(predicate)) != 1:
             return None
-        how = setp.modifiers[0]
+        how = UNSIGNED.get(setp.modifiers[0], setp.modifiers[0])
         plain, unordered = how.removesuffix("u"), how.endswith("u")
         if compared[0] == olds[0]:
             plain = SWAPPED.get(plain, "")
         taken = None if unordered else SOUGHT.get(plain)
         passed = SOUGHT.get(PASSED.get(f"{plain}u", "")) if unordered else None
+        if setp.types[0] in _INTEGERS:
+            passed = SOUGHT.get(INVERSE.get(plain, ""))
         new = next(one for one in compared if one != olds[0])
         return _Comparison(setp, new, olds[0], taken, passed)
 

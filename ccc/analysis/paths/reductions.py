@@ -176,7 +176,9 @@ def _web(
             by, holders = flag
             return Accumulator(by, f"b{carried.bits}", frozenset(web), holders=holders)
         extreme = extreme_operation(web, mine, loop, facts)
-        return Accumulator(*extreme, frozenset(web), compares=True) if extreme else None
+        if extreme is None:
+            return None
+        return Accumulator(*extreme, frozenset(web), compares=extreme[1][0] == "f")
     updates = {kind for kind in kinds if kind is not None and kind[0] != "mov"}
     if len(updates) != 1:
         return None
