@@ -46,8 +46,8 @@ class _Distance:
 
 _ANY = _Distance(1, 0)
 _NONE = _Distance(0, 0)
-_DEPTH = 8
-"""Additions that make an index, at most."""
+_DEPTH = 5
+"""Instructions in a row that make an index, at most."""
 
 
 def are_other_fields(first: Instruction, second: Instruction, facts: Facts) -> bool:
@@ -134,28 +134,45 @@ def _leads_somewhere(value: Operand, facts: Facts) -> bool:
 
 
 def _distance(value: Operand, facts: Facts, deep: int = _DEPTH) -> _Distance:
-    """What is known of a number of bytes."""
+    """What is known of a number of bytes, whatever makes it."""
     if isinstance(value, Immediate):
         return _ANY if value.integer is None else _Distance(0, value.integer)
     makers = facts.makers.get(value, ()) if isinstance(value, Register) else ()
-    maker = makers[0] if len(makers) == 1 and makers[0].guard is None else None
-    if maker is None or not deep:
+    made = [_made(maker, facts, deep - 1) for maker in makers if deep]
+    if not made:
         return _ANY
+    first = made[0]
+    apart = (gcd(one.step, one.offset - first.offset) for one in made)
+    return _Distance(gcd(first.step, *apart), first.offset)
+
+
+def _made(maker: Instruction, facts: Facts, deep: int) -> _Distance:
+    """The same of what an instruction makes."""
     sources = maker.operands[1:]
+    if maker.guard is not None:
+        return _ANY
     if maker.name in ("mul", "shl"):
-        return _product(maker, facts)
-    if maker.name in ("add", "sub") and len(sources) == 2:
-        one, other = (_distance(source, facts, deep - 1).wrapped for source in sources)
-        return one + (-other if maker.name == "sub" else other)
-    return _ANY
+        return _product(maker, facts, deep)
+    if maker.name == "and" and (mask := facts.literal(sources[1])) and mask.integer:
+        return _Distance(mask.integer & -mask.integer, 0)
+    if maker.name == "mov":
+        return _distance(sources[0], facts, deep)
+    if maker.name not in ("add", "sub") or len(sources) != 2:
+        return _ANY
+    one, other = (_distance(source, facts, deep).wrapped for source in sources)
+    return one + (-other if maker.name == "sub" else other)
 
 
-def _product(maker: Instruction, facts: Facts) -> _Distance:
+def _product(maker: Instruction, facts: Facts, deep: int = _DEPTH) -> _Distance:
     """Some number of steps as large as the literal by which it is multiplied."""
     factor = facts.literal(maker.operands[2])
     if factor is None or factor.integer is None or "hi" in maker.modifiers:
         return _ANY
+    times = factor.integer
     if maker.name == "shl":
-        return _Distance(1 << factor.integer, 0) if 0 <= factor.integer < ADDRESS else _ANY
-    step = _Distance(abs(factor.integer), 0)
-    return step if "wide" in maker.modifiers else step.wrapped
+        times = 1 << times if 0 <= times < ADDRESS else 1
+    source = _distance(maker.operands[1], facts, deep).wrapped
+    if not source.step and not 0 <= source.offset < 1 << 31:
+        source = _ANY  # with a sign it is another number
+    product = _Distance(abs(source.step * times), source.offset * times)
+    return product if "wide" in maker.modifiers else product.wrapped

@@ -32,11 +32,11 @@ def roots(instruction: Instruction, facts: Facts) -> frozenset[str] | None:
     return frozenset(pointer.name for pointer in pointers)
 
 
-def are_apart(poll: Instruction, other: Instruction, facts: Facts) -> bool:
+def are_apart(poll: Instruction, other: Instruction, facts: Facts, *, is_anew: bool) -> bool:
     """Whether something certainly does not write what lanes look at.
 
-    Who waits by a plain load, which compilers need not make again, is taken to wait for what is
-    written by the same parameter.
+    Who waits by what is not read anew, by a plain load without a fence, which compilers need not
+    make again, is taken to wait for what is written by the same parameter.
     """
     spaces = {poll.space, other.space}
     if spaces == {"global", "shared"} or facts.memory.apart.lead_apart(poll, other):
@@ -48,4 +48,4 @@ def are_apart(poll: Instruction, other: Instruction, facts: Facts) -> bool:
         return False
     parameters = {one.name for one in facts.function.parameters}
     is_race = other.name == "st" and ANEW.isdisjoint(other.modifiers)
-    return is_race or not is_strong(poll) or parameters.isdisjoint(mine | others)
+    return is_race or not is_anew or parameters.isdisjoint(mine | others)

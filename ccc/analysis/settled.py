@@ -58,7 +58,7 @@ def stays_taken(swap: Instruction, loop: Loop, facts: Facts) -> bool:
     others = [
         one
         for one in writes
-        if not _takes_alike(one, swap, facts) and not are_apart(swap, one, facts)
+        if not _takes_alike(one, swap, facts) and not are_apart(swap, one, facts, is_anew=True)
     ]
     return not facts.memory.conflict(others, [swap])
 

@@ -53,7 +53,8 @@ class Spin:
     """``blocks`` in which lanes may wait for others; ``polls`` are all that they look at.
 
     A loop that ``counts`` is to be ended by a counter as well; whoever ``gives_up`` waits for a
-    while only, since it certainly is. Whoever ``seeks`` looks at another place in each trip.
+    while only, since it certainly is. Whoever ``seeks`` looks at another place in each trip. With a
+    fence in it, the loop ``is_fenced``, and plain loads are made anew, too.
     """
 
     blocks: frozenset[str]
@@ -61,11 +62,17 @@ class Spin:
     counts: bool = False
     gives_up: bool = False
     seeks: bool = False
+    is_fenced: bool = False
 
     @property
     def poll(self) -> Instruction:
         """The first of them."""
         return self.polls[0]
+
+    @property
+    def anew(self) -> tuple[Instruction, ...]:
+        """Those of them that are certainly made anew each time."""
+        return tuple(poll for poll in self.polls if self.is_fenced or is_strong(poll))
 
     def way_out(self, facts: Facts) -> str:
         """What a user can do: nobody may write what a plain load reads, which has to be said, where
@@ -119,7 +126,7 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     }
     counted = {s for s in certain if certain[s] or _counts(s, stepped, bounds, slices)}
     if not counted:
-        return Spin(frozenset(loop.blocks), deciding)
+        return Spin(frozenset(loop.blocks), deciding, is_fenced=slices.is_fenced)
     anew = [i for i in polls if slices.is_fenced or is_strong(i)]
     watched = set[Instruction]().union(
         *(slices.of(source, but=certain[source]) for source in counted),
@@ -130,7 +137,7 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
         return None
     gives_up = any(certain.values())
     seeks = all(_goes_on(_address(poll), slices, carried) for poll in seen)
-    return Spin(frozenset(loop.blocks), seen, counts=True, gives_up=gives_up, seeks=seeks)
+    return Spin(frozenset(loop.blocks), seen, True, gives_up, seeks, slices.is_fenced)
 
 
 def _certain_ends(source: str, slices: LoopConditions) -> list[Instruction]:

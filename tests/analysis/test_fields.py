@@ -55,6 +55,40 @@ STEPPED = (
          " ld.global.u32 %r3, [%rd5]; st.global.u64 [%rd7+4], %rd1;", False),
         (f"mul.lo.u32 %r4, %r1, 3; {ELEMENT.replace('%r1', '%r4')} {OTHER}"
          " ld.global.u32 %r3, [%rd5]; st.global.u32 [%rd7+4], %r3;", True),
+        # Of twice as many elements.
+        (
+            "shl.b32 %r4, %r1, 1; mul.wide.u32 %rd4, %r4, 4; add.s64 %rd5, %rd3, %rd4;"
+            " add.s32 %r5, %r2, %r2; shl.b32 %r5, %r2, 1; add.s32 %r6, %r5, 1;"
+            " mul.wide.u32 %rd6, %r6, 4; add.s64 %rd7, %rd3, %rd6;"
+            " ld.global.u32 %r3, [%rd5]; st.global.u32 [%rd7], %r3;",
+            False,
+        ),
+        (
+            "shl.b32 %r4, %r1, 1; mul.wide.s32 %rd4, %r4, 4; add.s64 %rd5, %rd3, %rd4;"
+            " shl.b32 %r5, %r2, 1; add.s32 %r6, %r5, 1; mul.wide.s32 %rd6, %r6, 4;"
+            " add.s64 %rd7, %rd3, %rd6; ld.global.u32 %r3, [%rd5]; st.global.u32 [%rd7], %r3;",
+            True,
+        ),
+        (
+            "mov.u32 %r4, -1; mul.wide.u32 %rd4, %r4, 4; add.s64 %rd5, %rd3, %rd4;"
+            " ld.global.u32 %r3, [%rd5]; st.global.u32 [%rd3+17179869180], %r3;",
+            False,
+        ),
+        # Of a place that is taken round, and of one of two.
+        (
+            "add.s32 %r4, %r1, 1; shl.b32 %r5, %r4, 1; and.b32 %r6, %r5, 2046;"
+            " @%p1 bra ON; shl.b32 %r6, %r2, 2; ON: mul.wide.u32 %rd4, %r6, 4;"
+            " add.s64 %rd5, %rd3, %rd4; add.s32 %r7, %r6, 1; mul.wide.u32 %rd6, %r7, 4;"
+            " add.s64 %rd7, %rd3, %rd6; ld.global.u32 %r3, [%rd5]; st.global.u32 [%rd7], %r3;",
+            True,
+        ),
+        (
+            "and.b32 %r6, %r1, 2047; @%p1 bra ON; shl.b32 %r6, %r2, 2; ON:"
+            " mul.wide.u32 %rd4, %r6, 4; add.s64 %rd5, %rd3, %rd4; add.s32 %r7, %r6, 1;"
+            " mul.wide.u32 %rd6, %r7, 4; add.s64 %rd7, %rd3, %rd6;"
+            " ld.global.u32 %r3, [%rd5]; st.global.u32 [%rd7], %r3;",
+            False,
+        ),
         # An index of which a part is known.
         (f"add.s32 %r4, %r1, %r1; shl.b32 %r4, %r4, 3; cvt.u64.u32 %rd4, %r4;"
          f" add.s64 %rd5, %rd3, %rd4; {OTHER}"

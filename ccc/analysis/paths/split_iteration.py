@@ -21,8 +21,8 @@ from dataclasses import dataclass, fields, replace
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.continuation import does_more, find_context
 from ccc.analysis.paths.fetches import has_side_effect
+from ccc.analysis.paths.held_locks import ended_by
 from ccc.analysis.paths.model import CheckedPath, Path, Refused, at, instructions_of
-from ccc.analysis.paths.waiting import ended_by
 from ccc.analysis.slicing import Region, Slice, slice_region
 from ccc.analysis.thresholds import CHEAP_SLICE
 from ccc.ir.nodes import Instruction

@@ -1,0 +1,142 @@
+"""Where a lane may still hold a lock that others wait for.
+
+It has taken it where an atomic operation has written what those look at, or a function has that is
+called there: of a compare-and-swap, on the way only that is gone if it succeeded. It has given it
+back where it has written what they look for, at that place and as wide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from ccc.analysis.cfg import reachable
+from ccc.analysis.facts import Facts
+from ccc.analysis.loop_conditions import LoopConditions
+from ccc.analysis.polled import are_apart, roots
+from ccc.analysis.spinning import Spin, swapping
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Address, Immediate, Register
+from ccc.ptx.opcodes import Effect
+from ccc.ptx.types import OWN_SPACES, TYPES
+
+
+def holding(
+    spin: Spin,
+    blocks: Collection[str],
+    conditions: LoopConditions,
+    facts: Facts,
+    *,
+    by_name: bool = False,
+) -> set[str]:
+    """The blocks to which control may come with a lock that was taken in some blocks.
+
+    Ways end where they leave the blocks, or where the lock is given back; such a block is in the
+    result. What waits, if it is a part of the blocks, has the lock where it has ended.
+
+    Args:
+        spin: who waits for the lock.
+        blocks: where to look.
+        conditions: those of a loop around all of it.
+        facts: the function's analyses.
+        by_name: only what begins with the same parameter, as far as that is known, takes it; so
+            that counters that are in no way told apart from it do not.
+    """
+    loop = next((one for one in facts.loops if one.blocks == spin.blocks), None)
+    free = _free_number(spin, LoopConditions(loop, facts), facts) if loop else None
+    waits = spin.blocks if spin.blocks < set(blocks) else frozenset[str]()
+    own = {label: list(facts.blocks[label].instructions) for label in set(blocks) - waits}
+
+    def step(label: str) -> Iterable[str]:
+        return facts.graph.successors(label) if label in blocks else ()
+
+    def gives(one: Instruction) -> bool:
+        return free is not None and _gives_back(one, spin.poll, free, facts)
+
+    after = {to for label in waits for to in facts.graph.successors(label)} - waits
+    for label, code in own.items():
+        for place, one in enumerate(code):
+            takes = _takes(one, spin, facts) and not (
+                by_name and _are_named_apart(one, spin, facts)
+            )
+            if takes and not any(map(gives, code[place:])):
+                after.update(conditions.ways(label, swapping(label, one, facts)) or step(label))
+    giving = [label for label, code in own.items() if any(map(gives, code))]
+    return reachable(step, after, stops=giving)
+
+
+def _takes(instruction: Instruction, spin: Spin, facts: Facts) -> bool:
+    """Whether a lock may be taken there: by an atomic operation, or in a function."""
+    is_atomic = instruction.name in ("atom", "red")
+    return (is_atomic or bool(instruction.effects & Effect.CALL)) and (
+        instruction is spin.poll or may_end(spin, instruction, facts)
+    )
+
+
+def _are_named_apart(instruction: Instruction, spin: Spin, facts: Facts) -> bool:
+    mine, others = roots(instruction, facts), roots(spin.poll, facts)
+    return mine is not None and others is not None and mine.isdisjoint(others)
+
+
+def _gives_back(instruction: Instruction, poll: Instruction, free: int, facts: Facts) -> bool:
+    """Whether an instruction makes a lock free that a swap has taken: it writes what those look for
+    who wait, at that place and as wide."""
+    if instruction.guard is not None:
+        return False
+    places = [
+        {operand for operand in one.operands if isinstance(operand, Address)}
+        for one in (instruction, poll)
+    ]
+    bases = {place.base for place in places[1] if isinstance(place.base, Register)}
+    if places[0] != places[1] or any(len(facts.makers.get(one, ())) > 1 for one in bases):
+        return False
+    if instruction.name != "st" and not _exchanges(instruction):
+        return False
+    written, bits = facts.literal(instruction.operands[-1]), TYPES[poll.types[-1]].bits
+    if written is None or TYPES[instruction.types[-1]].bits != bits:
+        return False
+    return written.unsigned(bits) == Immediate(str(free)).unsigned(bits)
+
+
+def _exchanges(instruction: Instruction) -> bool:
+    return instruction.name == "atom" and "exch" in instruction.modifiers
+
+
+def _free_number(spin: Spin, slices: LoopConditions, facts: Facts) -> int | None:
+    """What a lock holds that is free: what a compare-and-swap expects, or what an exchange must
+    have found for the wait to end. None if that is not one number."""
+    poll = spin.poll
+    if poll.name == "atom" and "cas" in poll.modifiers:
+        literal = facts.literal(poll.operands[2])
+        return literal.integer if literal else None
+    found = {
+        literal.integer
+        for test in slices.body
+        if _exchanges(poll) and test.name == "setp" and test.operands[1] == poll.operands[0]
+        for value in (False, True)
+        if any(slices.leaves_if(source, test, value) for source in slices.leaving)
+        and (test.modifiers[0] == "eq") == value
+        and test.modifiers[0] in ("eq", "ne")
+        and (literal := facts.literal(test.operands[2])) is not None
+    }
+    taken = facts.literal(poll.operands[2]) if _exchanges(poll) else None
+    is_one = len(found) == 1 and taken is not None and taken.integer not in found
+    return next(iter(found)) if is_one else None
+
+
+def may_end(spin: Spin, instruction: Instruction, facts: Facts) -> bool:
+    """Whether an instruction, or a function that it calls, may write what is waited for."""
+    if instruction.effects & Effect.CALL:
+        return bool(facts.memory.touch(instruction).writes)
+    return ended_by(spin, instruction, facts) is not None
+
+
+def ended_by(spin: Spin, instruction: Instruction, facts: Facts) -> Instruction | None:
+    """What lanes look at that wait, and an instruction may write; None if it writes none of it."""
+    if not instruction.effects & Effect.WRITE or instruction.space in OWN_SPACES:
+        return None
+    written = roots(instruction, facts) or frozenset()
+    polls = sorted(spin.polls, key=lambda poll: written.isdisjoint(roots(poll, facts) or ()))
+    for poll in polls:
+        if not are_apart(poll, instruction, facts, is_anew=poll in spin.anew):
+            return poll
+    return None
