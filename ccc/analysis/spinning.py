@@ -204,7 +204,7 @@ def _ends_if_swapped(label: str, swap: Instruction, slices: LoopConditions) -> b
 
 
 def swapping(label: str, swap: Instruction, facts: Facts) -> Callable[[Instruction], bool | None]:
-    """What comparisons behind a compare-and-swap in some block say if that succeeded."""
+    """What comparisons behind a swap in some block say if that succeeded, or an exchange did."""
     block = list(facts.blocks[label].instructions)
     behind = block[block.index(swap) + 1 :]
     return lambda comparison: _succeeds(comparison, swap, behind, facts)
@@ -213,9 +213,22 @@ def swapping(label: str, swap: Instruction, facts: Facts) -> Callable[[Instructi
 def _succeeds(
     comparison: Instruction, swap: Instruction, behind: list[Instruction], facts: Facts
 ) -> bool | None:
-    """What a comparison behind a compare-and-swap says if that succeeded, None if it depends."""
+    """What a comparison behind a compare-and-swap says if that succeeded, None if it depends.
+
+    An exchange did if it has found the number that it is compared with, unless that is the one that
+    it has exchanged.
+    """
     bits = TYPES[swap.types[-1]].bits
     if comparison not in behind or TYPES[comparison.types[-1]].bits != bits:
+        return None
+    says = {"eq": True, "ne": False}.get(comparison.modifiers[0])
+    if "exch" in swap.modifiers:
+        asked, own = facts.literal(comparison.operands[2]), facts.literal(swap.operands[2])
+        is_asked = comparison.operands[1] == swap.operands[0] and len(comparison.operands) == 3
+        if says is None or not is_asked or asked is None or own is None:
+            return None
+        return says != (asked.unsigned(bits) == own.unsigned(bits))
+    if "cas" not in swap.modifiers:
         return None
 
     def number(operand: Operand) -> Operand:
@@ -230,7 +243,7 @@ def _succeeds(
         compared.intersection(i.defined()) for i in between
     ):
         return None
-    return {"eq": True, "ne": False}.get(comparison.modifiers[0])
+    return says
 
 
 def _takes_for_good(swap: Instruction, slices: LoopConditions) -> bool:

@@ -112,10 +112,10 @@ def _free_number(spin: Spin, slices: LoopConditions, facts: Facts) -> int | None
         literal.integer
         for test in slices.body
         if _exchanges(poll) and test.name == "setp" and test.operands[1] == poll.operands[0]
-        for value in (False, True)
-        if any(slices.leaves_if(source, test, value) for source in slices.leaving)
-        and (test.modifiers[0] == "eq") == value
-        and test.modifiers[0] in ("eq", "ne")
+        if test.modifiers[0] in ("eq", "ne")
+        and not any(
+            slices.leaves_if(source, test, test.modifiers[0] == "ne") for source in slices.leaving
+        )
         and (literal := facts.literal(test.operands[2])) is not None
     }
     taken = facts.literal(poll.operands[2]) if _exchanges(poll) else None
