@@ -175,4 +175,14 @@ def _product(maker: Instruction, facts: Facts, deep: int = _DEPTH) -> _Distance:
     if not source.step and not 0 <= source.offset < 1 << 31:
         source = _ANY  # with a sign it is another number
     product = _Distance(abs(source.step * times), source.offset * times)
-    return product if "wide" in maker.modifiers else product.wrapped
+    is_small = abs(times) < 1 << 31 and _is_widened(maker.operands[1], facts)
+    is_exact = "wide" in maker.modifiers or is_small
+    return product if is_exact else product.wrapped
+
+
+def _is_widened(value: Operand, facts: Facts) -> bool:
+    """Whether a number of 64 bits was one of 32, so that a product does not wrap around."""
+    makers = facts.makers.get(value, ()) if isinstance(value, Register) else ()
+    return bool(makers) and all(
+        one.opcode in ("cvt.u64.u32", "cvt.s64.s32") and one.guard is None for one in makers
+    )

@@ -47,7 +47,7 @@ OWN = "declare it in the loop"
 SEEDED = f"as of random numbers, {OWN}, and seed it there"
 ENDS = (
     'read before the path what decides on "{}", which ends the loop, and set it to no more than a '
-    "comparison of that"
+    "comparison of that, or let all iterations run"
 )
 """Its lane makes that by itself when it gives the task away."""
 ALL_OWN = "declare in the loop what no iteration needs of another"
@@ -212,12 +212,16 @@ class Blame:
         suspects, match = self._marked.suspects, _MISUSED.search(text)
         if suspects is None or match is None or _MISUSED_AT in text or _FLUSHED in text:
             return text
+        if any(suspects.ends_loop(remark.position, name) for name in names):
+            return text.replace(match[0], REDUCTION_HINT)
         wrong = suspects.misused(remark.position)
         if wrong:
             return text.replace(f"({match[1]})", f"({' or '.join(wrong)})")
         declared = set(match[1].split(" or "))
         extreme = suspects.extreme(remark.position)
-        is_served = set(names) <= declared or (extreme is not None and extreme[1] in declared)
+        is_served = set(names) <= declared or (
+            extreme is not None and extreme[1] in declared.intersection(names)
+        )
         return text if is_served else text.replace(match[0], REDUCTION_HINT)
 
     def _with_elements(self, remark: Remark, text: str, names: Sequence[str]) -> str:
@@ -256,7 +260,7 @@ class Blame:
         """A hint at a reduction says which, or something else where it cannot be one."""
         suspects = self._marked.suspects
         operation = suspects.operation(remark.position, name) if suspects else None
-        if operation is None and suspects and suspects.ends_loop(remark.position, name):
+        if suspects and suspects.ends_loop(remark.position, name):
             return text.replace(REDUCTION_HINT, ENDS.format(name))
         if (
             operation not in (None, *REDUCTIONS)

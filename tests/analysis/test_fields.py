@@ -53,6 +53,9 @@ STEPPED = (
          " st.global.u64 [%rd7+4], %rd1;", True),
         (f"cvt.u64.u32 %rd4, %r1; mul.lo.u64 %rd4, %rd4, 12; add.s64 %rd5, %rd3, %rd4; {OTHER}"
          " ld.global.u32 %r3, [%rd5]; st.global.u64 [%rd7+4], %rd1;", False),
+        (f"cvt.u64.u32 %rd8, %r1; mul.lo.s64 %rd4, %rd8, 12; add.s64 %rd5, %rd3, %rd4;"
+         f" {OTHER.replace('8', '12')} ld.global.u32 %r3, [%rd5];"
+         " st.global.u64 [%rd7+4], %rd1;", True),
         (f"mul.lo.u32 %r4, %r1, 3; {ELEMENT.replace('%r1', '%r4')} {OTHER}"
          " ld.global.u32 %r3, [%rd5]; st.global.u32 [%rd7+4], %r3;", True),
         # Of twice as many elements.

@@ -340,6 +340,10 @@ def test_a_flag_that_ends_the_loop_cannot_be_declared_in_it(tmp_path: Path) -> N
     """It can be made of what is read before the path, as is said."""
     (line,) = said(FLAG.replace("SET", "y[i + n] < 1"), tmp_path, Options(strategy=COLLECT))
     assert 'read before the path what decides on "go", which ends the loop' in line
+    named = FLAG.replace("ccc for", "ccc for reduction(&: go)").replace("SET", "go && y[i + n] < 1")
+    (line,) = said(named, tmp_path, Options(strategy=COLLECT))
+    assert 'decides on "go", which ends the loop' in line
+    assert "reduction(" not in line
     assert said(FLAG.replace("SET", "v <= 0.99f"), tmp_path, Options(strategy=COLLECT)) == []
 
 
