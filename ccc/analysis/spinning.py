@@ -218,32 +218,30 @@ def _succeeds(
     An exchange did if it has found the number that it is compared with, unless that is the one that
     it has exchanged.
     """
+    if swap.name != "atom" or not {"cas", "exch"}.intersection(swap.modifiers):
+        return None
     bits = TYPES[swap.types[-1]].bits
     if comparison not in behind or TYPES[comparison.types[-1]].bits != bits:
         return None
     says = {"eq": True, "ne": False}.get(comparison.modifiers[0])
+    between = behind[: behind.index(comparison)]
+    compared = {swap.operands[0], swap.operands[2]}
+    if any(compared.intersection(i.defined()) for i in between):
+        return None
     if "exch" in swap.modifiers:
         asked, own = facts.literal(comparison.operands[2]), facts.literal(swap.operands[2])
         is_asked = comparison.operands[1] == swap.operands[0] and len(comparison.operands) == 3
         if says is None or not is_asked or asked is None or own is None:
             return None
         return says != (asked.unsigned(bits) == own.unsigned(bits))
-    if "cas" not in swap.modifiers:
-        return None
 
     def number(operand: Operand) -> Operand:
         literal = facts.literal(operand)
         return literal.unsigned(bits) if literal else operand
 
-    compared = {swap.operands[0], swap.operands[2]}
     if set(map(number, comparison.operands[1:])) != set(map(number, compared)):
         return None
-    between = behind[: behind.index(comparison)]
-    if comparison.modifiers[-1][0] == "f" or any(
-        compared.intersection(i.defined()) for i in between
-    ):
-        return None
-    return says
+    return None if comparison.modifiers[-1][0] == "f" else says
 
 
 def _takes_for_good(swap: Instruction, slices: LoopConditions) -> bool:
