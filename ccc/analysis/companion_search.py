@@ -17,10 +17,10 @@ from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Operand, Register
 from ccc.ptx.opcodes import LOADS, Effect
 from ccc.ptx.operations import EXTREMES, INVERSE, PASSED, SOUGHT, SWAPPED
+from ccc.ptx.types import NUMBERS
 
 BITS = (16, 32, 64)
 """Sizes of what can be kept for the lane of an iteration."""
-TYPES = ("s16", "u16", "s32", "u32", "s64", "u64", "f32", "f64")
 
 
 class _Unfit(Exception):
@@ -181,7 +181,7 @@ class _FollowedValue:
         compared = setp.operands[1:]
         olds = [one for one in compared if isinstance(one, Register) and one in self.classes[0]]
         plain = set(setp.modifiers[1:]) <= {"ftz", *setp.types}
-        if len(compared) != 2 or len(olds) != 1 or setp.types[0] not in TYPES or not plain:
+        if len(compared) != 2 or len(olds) != 1 or setp.types[0] not in NUMBERS or not plain:
             raise _Unfit
         new = next(one for one in compared if one != olds[0])
         how = setp.modifiers[0]

@@ -21,9 +21,7 @@ from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Operand, Register
 from ccc.ptx.operations import EXTREMES, INVERSE, PASSED, SOUGHT, SWAPPED, UNSIGNED
-
-_FLOATING = ("f32", "f64")
-_INTEGERS = ("s16", "u16", "s32", "u32", "s64", "u64")
+from ccc.ptx.types import INTEGERS, NUMBERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ class _Updates:
             self._choose(instruction, known[instruction.operands[3]])
         elif name == "bra" and guard is not None and guard.register in known:
             self._branch(block, instruction, known[guard.register])
-        elif name in EXTREMES and guard is None and instruction.types[0] in _INTEGERS:
+        elif name in EXTREMES and guard is None and instruction.types[0] in INTEGERS:
             if sum(one in self.values for one in instruction.operands[1:]) == 1:
                 self.types.add(instruction.types[0])
                 self._take(name, [instruction])
@@ -121,7 +119,7 @@ class _Updates:
         predicate, *compared = setp.operands
         olds = [one for one in compared if isinstance(one, Register) and one in self.values]
         is_plain = isinstance(predicate, Register) and setp.guard is None and len(compared) == 2
-        if not is_plain or len(olds) != 1 or setp.types[0] not in (*_FLOATING, *_INTEGERS):
+        if not is_plain or len(olds) != 1 or setp.types[0] not in NUMBERS:
             return None
         if set(setp.modifiers[1:]) - set(setp.types) or len(self._makers(predicate)) != 1:
             return None
@@ -131,7 +129,7 @@ class _Updates:
             plain = SWAPPED.get(plain, "")
         taken = None if unordered else SOUGHT.get(plain)
         passed = SOUGHT.get(PASSED.get(f"{plain}u", "")) if unordered else None
-        if setp.types[0] in _INTEGERS:
+        if setp.types[0] in INTEGERS:
             passed = SOUGHT.get(INVERSE.get(plain, ""))
         new = next(one for one in compared if one != olds[0])
         return _Comparison(setp, new, olds[0], taken, passed)

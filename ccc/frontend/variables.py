@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ccc.errors import Span
-from ccc.frontend import pointers, unset, updates
+from ccc.frontend import pointers, updates
 from ccc.frontend.handed import handed_over
 from ccc.frontend.syntax import (
     LOOPS,
@@ -18,22 +17,22 @@ from ccc.frontend.syntax import (
     floating_type,
     function_around,
     identifiers_in,
-    is_number,
     label_of,
-    type_of,
+)
+from ccc.frontend.uses import (
+    accessed,
+    arrays,
+    handed_on,
+    in_shared,
+    may_hold,
+    own_of,
+    uninitialised,
 )
 
 if TYPE_CHECKING:
     from ccc.frontend.linemap import LineMap
     from ccc.frontend.placement import Placed, Placement
     from ccc.frontend.syntax import Node
-
-_ACCESSES = {"subscript_expression": "argument", "pointer_expression": "argument"}
-_MEMBER = "field_expression"
-_SHARED = re.compile(rb"__shared__|__attribute__\s*\(\(\s*shared\s*\)\)")
-
-_REGISTERS = {"f32": b"float", "f64": b"double"}
-"""Of which type a plain number is that a register of such a type holds."""
 
 
 class Suspects:
@@ -68,11 +67,11 @@ class Suspects:
         function = function_around(path) or path
         found = {
             "carried": lambda: self._carried(placed),
-            "handed": lambda: self._sums(placed) or _handed_on(path),
+            "handed": lambda: self._sums(placed) or handed_on(path),
             "uninitialised": lambda: uninitialised(path, around),
             "arrays": lambda: arrays(path, function),
             "accessed": lambda: accessed(function, around),
-            "shared": lambda: _in_shared(accessed(function, around), self._placement.root),
+            "shared": lambda: in_shared(accessed(function, around), self._placement.root),
         }[about]()
         every = ([node for node in found if self._is_on(node, line)] for line in places)
         number, here = next(((n, nodes) for n, nodes in enumerate(every) if nodes), (0, []))
@@ -116,7 +115,7 @@ class Suspects:
         """What a statement changes, or has functions change, for later iterations, but for what
         reductions serve."""
         path, around = placed.statement, self._placement.around(placed)
-        own = _own(path, around)
+        own = own_of(path, around)
         handed = (one.base for one in handed_over(path, self._placement.functions))
         arrays = (base for base, _ in self._elements(placed))
         changed = (*updates.changed(path), *handed, *arrays)
@@ -191,7 +190,7 @@ class Suspects:
         return _texts(
             node
             for node, line in self._sets_of(placed)
-            if line in numbers and node.text in used and _may_hold(kind, node)
+            if line in numbers and node.text in used and may_hold(kind, node)
         )
 
     def _sets_of(self, placed: Placed) -> list[tuple[Node, tuple[str, int]]]:
@@ -230,7 +229,7 @@ class Suspects:
         if placed is None or self._is_float(placed.statement, name.encode()):
             return False
         path, turn = placed.statement, self._placement.around(placed) or placed.statement
-        others = {one.text or b"" for one in updates.changed(turn)} | _own(path, turn)
+        others = {one.text or b"" for one in updates.changed(turn)} | own_of(path, turn)
         handed = handed_over(path, self._placement.functions)
         calls = [one for one in handed if updates.name_of(one.base) == name.encode()]
         changes = list(updates.changes_of(path, name.encode()))
@@ -393,102 +392,6 @@ class Suspects:
 
     def _line_of(self, node: Node) -> tuple[str, int]:
         return self._lines.line(node.start_byte)
-
-
-def _own(path: Node, turn: Node | None) -> set[bytes]:
-    """The variables that each iteration declares anew.
-
-    Args:
-        path: the annotated statement.
-        turn: the loop whose iterations are meant, or the kernel; None if no file tells.
-    """
-    return {name for name, _ in declared_in(path if turn is None else _body(turn))}
-
-
-def _handed_on(turn: Node) -> list[Node]:
-    """Where a turn of a loop changes variables that outlive it."""
-    own = _own(turn, turn)
-    return [base for base in updates.changed(turn) if base.text not in own]
-
-
-def uninitialised(path: Node, turn: Node | None) -> list[Node]:
-    """Where a path uses variables that are declared without a value."""
-    whole = path if turn is None else turn
-    names = {name for name in unset.names(whole) if not _is_set_behind(whole, name)}
-    return [node for node in identifiers_in(path) if node.text in names]
-
-
-def arrays(path: Node, function: Node) -> list[Node]:
-    """Where a path uses arrays that its function declares."""
-    own = {name for name, is_array in declared_in(function) if is_array}
-    return [node for node in identifiers_in(path) if node.text in own]
-
-
-def accessed(whole: Node, turn: Node | None) -> list[Node]:
-    """The pointers and arrays through which code reads or writes, and members that pointers lead
-    to; not where a loop begins, which is in no iteration.
-
-    Args:
-        whole: the function.
-        turn: the loop whose iterations are meant, or the kernel; None if no file tells.
-    """
-    begin = turn.child_by_field_name("initializer") if turn else None
-    through = (
-        node if node.type == _MEMBER else node.child_by_field_name(_ACCESSES[node.type])
-        for node in updates.every(
-            whole, lambda node: node.type in _ACCESSES or updates.is_arrow(node)
-        )
-        if not (begin and begin.start_byte <= node.start_byte < begin.end_byte)
-    )
-    return [node for one in through if (node := _bare(one)) is not None]
-
-
-def _bare(node: Node | None) -> Node | None:
-    """``s``, ``s.x`` or ``s->x`` without parentheses; nothing else."""
-    inner = node = updates.bare(node)
-    while inner is not None and inner.type == _MEMBER:
-        inner = inner.child_by_field_name("argument")
-    return node if inner is not None and inner.type == "identifier" else None
-
-
-def _may_hold(kind: str, variable: Node) -> bool:
-    """Whether a register may hold a variable, as far as its declaration tells."""
-    around: Node | None = variable
-    while around is not None and around.type not in ("declaration", "parameter_declaration"):
-        around = around.parent if around.type not in updates.CHANGES else None
-    declared = around.child_by_field_name("type") if around else None
-    text = declared.text if declared else type_of(variable, variable.text or b"")
-    return kind not in _REGISTERS or not text or not is_number(text) or text == _REGISTERS[kind]
-
-
-def _in_shared(nodes: Iterable[Node], root: Node) -> list[Node]:
-    """The variables of these that are declared to be in shared memory."""
-    names = {
-        name.text
-        for one in updates.every(root, lambda node: node.type == "declaration")
-        if _SHARED.search(one.text or b"")
-        for name in declarations(one)
-    }
-    bases = (base for node in nodes if (base := updates.base_of(node)) is not None)
-    return [base for base in bases if base.text in names]
-
-
-def _is_set_behind(whole: Node, name: bytes) -> bool:
-    """Whether the statement right behind a declaration sets its variable."""
-    for node in updates.every(whole, lambda node: node.type == "declaration"):
-        following = node.next_named_sibling
-        if name in set(unset.names(node)) and following is not None:
-            first = next(
-                updates.every(following, lambda one: one.type == "assignment_expression"), None
-            )
-            left = first.child_by_field_name("left") if first else None
-            plain = following.type == "expression_statement" and left is not None
-            return plain and left is not None and left.text == name
-    return False
-
-
-def _body(turn: Node) -> Node:
-    return turn.child_by_field_name("body") or turn
 
 
 def _members(bases: Iterable[Node]) -> list[str]:

@@ -322,7 +322,9 @@ op("pmevent", "a", "use", Effect.OPAQUE, doc=_MISC)
 op("setmaxnreg", "n", "use", Effect.COLLECTIVE | Effect.OPAQUE, doc=_MISC)
 
 LOADS = frozenset({"ld", "ldu"})
-PLAIN_ACCESSES = frozenset({"ld", "st", "atom", "red"})
+ATOMICS = frozenset({"atom", "red"})
+"""Atomic operations on what one address leads to."""
+PLAIN_ACCESSES = ATOMICS | {"ld", "st"}
 """Those that access what one address leads to, and nothing else."""
 _COMPUTING = tuple(f"{MANUAL}#{one}" for one in (_INTEGER, _EXTENDED, _FLOAT, _COMPARE, _LOGIC))
 TYPED = (

@@ -40,6 +40,10 @@ for _name, _bits in {
 }.items():  # fmt: skip
     TYPES[_name] = ScalarType(_name, "x", _bits)
 
+INTEGERS = ("s16", "u16", "s32", "u32", "s64", "u64")
+FLOATING = ("f32", "f64")
+NUMBERS = (*INTEGERS, *FLOATING)
+"""The types of numbers that C++ computes with in registers of their own size."""
 VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 """How many elements a load or store with such a modifier has (PTX ISA, ld)."""
 STRONG = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"})

@@ -16,7 +16,7 @@ from ccc.analysis.polled import are_apart, roots
 from ccc.analysis.spinning import Spin, swapping
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Register
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import ATOMICS, Effect
 from ccc.ptx.types import OWN_SPACES, TYPES
 
 
@@ -66,7 +66,7 @@ def holding(
 
 def _takes(instruction: Instruction, spin: Spin, facts: Facts) -> bool:
     """Whether a lock may be taken there: by an atomic operation, or in a function."""
-    is_atomic = instruction.name in ("atom", "red")
+    is_atomic = instruction.name in ATOMICS
     return (is_atomic or bool(instruction.effects & Effect.CALL)) and (
         instruction is spin.poll or may_end(spin, instruction, facts)
     )

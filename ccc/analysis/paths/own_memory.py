@@ -18,6 +18,7 @@ which is the same on all lanes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import NoReturn
 
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT, reachable
@@ -82,9 +83,27 @@ def check_own_memory(
             "when the annotated loop is run again, the path may read what it has left in local "
             f"memory (an array of the thread's own){at(found_again)}; write the array first"
         )
-    assert culprit is not None
-    hint = _print_hint(culprit, facts) or _hint_at_sharing(words, others)
-    if path.continuation and mixed & ~tables & (local.reads(path.rest) | local.writes(path.rest)):
+    if culprit is not None:
+        rest = local.reads(path.rest) | local.writes(path.rest)
+        _refuse_sharing(path, culprit, bool(mixed & ~tables & rest), words, others, facts)
+    return ()
+
+
+def _refuse_sharing(
+    path: CheckedPath,
+    culprit: Instruction,
+    is_of_rest: bool,
+    words: Collection[Word],
+    others: Collection[FoundPath],
+    facts: Facts,
+) -> NoReturn:
+    """The path, or the rest of the iteration that goes with it, uses local memory that other code
+    does.
+
+    Raises:
+        Refused: always.
+    """
+    if path.continuation and is_of_rest:
         raise Refused(
             "the rest of the iteration would have to run with the path, but uses local memory (an "
             f"array of the thread's own) together with code outside it{at(culprit)}"
@@ -92,7 +111,7 @@ def check_own_memory(
         )
     raise Refused(
         "the path shares local memory (an array of the thread's own) with code outside it"
-        f"{at(culprit)}{hint}"
+        f"{at(culprit)}{_print_hint(culprit, facts) or _hint_at_sharing(words, others)}"
     )
 
 

@@ -22,11 +22,11 @@ from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Operand, Register
 from ccc.ptx.operations import EXTREMES
+from ccc.ptx.types import NUMBERS
 
 SIZES = (16, 32, 64)
 NARROW = 16
 """The bits of registers for what is shorter than an int: nvcc may compute it in wider ones."""
-TYPES = ("s16", "u16", "s32", "u32", "s64", "u64", "f32", "f64")
 OPERATIONS = ("add", "min", "max", "and", "or", "xor")
 """Those of reductions."""
 WITH = "with"
@@ -217,7 +217,7 @@ def _kind(operation: str, type_name: str, target: Operand) -> tuple[str, str] | 
         return None
     if operation in ("and", "or", "xor"):
         return operation, f"b{target.bits}"
-    if type_name not in TYPES:
+    if type_name not in NUMBERS:
         return None
     if operation == "add":
         return operation, type_name if type_name[0] == "f" else f"u{target.bits}"

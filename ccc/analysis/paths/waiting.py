@@ -36,10 +36,7 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
     """
     loop = path.loop.loop
 
-    def step(label: str) -> Iterable[str]:
-        return (s for s in facts.graph.successors(label) if s != loop.header)
-
-    later = loop.blocks & reachable(step, [path.entry])
+    later = _in_iteration(loop, [path.entry], facts)
     for spin in facts.spins:
         if spin.blocks < loop.blocks and not spin.gives_up:
             _check_behind(spin, loop, facts)
@@ -51,7 +48,7 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
             continue
         if path.carries_parent and _looks_at_its_own(spin, path, facts):
             continue
-        if path.entry not in reachable(step, spin.blocks):
+        if path.entry not in _in_iteration(loop, spin.blocks, facts):
             continue
         polled = [roots(poll, facts) or frozenset() for poll in spin.polls]
         named = frozenset[str]().union(*polled)
@@ -65,6 +62,15 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
                 )
 
 
+def _in_iteration(loop: Loop, starts: Iterable[str], facts: Facts) -> frozenset[str]:
+    """The blocks of a loop to which control may come from some of them in the same iteration."""
+
+    def step(label: str) -> Iterable[str]:
+        return (s for s in facts.graph.successors(label) if s != loop.header)
+
+    return loop.blocks & reachable(step, starts)
+
+
 def _check_behind(spin: Spin, loop: Loop, facts: Facts) -> None:
     """That no lane waits in the annotated loop for what others do behind it: a warp leaves it
     together.
@@ -74,11 +80,7 @@ def _check_behind(spin: Spin, loop: Loop, facts: Facts) -> None:
     Raises:
         Refused: one may.
     """
-
-    def step(label: str) -> Iterable[str]:
-        return (s for s in facts.graph.successors(label) if s != loop.header)
-
-    after = loop.blocks & reachable(step, spin.blocks)
+    after = _in_iteration(loop, spin.blocks, facts)
     left = {target for _, target in loop.exits(facts.graph)}
     behind = reachable(facts.graph.successors, left) - loop.blocks - {EXIT}
     for poll in spin.anew:

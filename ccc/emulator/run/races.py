@@ -44,6 +44,7 @@ from ccc.emulator.memory.spaces import GLOBAL
 from ccc.emulator.run.simt import Wave
 from ccc.emulator.translate.program import Segment
 from ccc.ir.nodes import Instruction, decode
+from ccc.ptx.opcodes import ATOMICS
 from ccc.ptx.types import STRONG
 
 _MOST = 100
@@ -390,7 +391,7 @@ def is_strong(instruction: Instruction) -> bool:
 @functools.cache
 def _is_strong(opcode: str) -> bool:
     decoded = decode(opcode)
-    is_atomic = decoded.name in ("atom", "red", "mbarrier")
+    is_atomic = decoded.name in (*ATOMICS, "mbarrier")
     return is_atomic or not STRONG.isdisjoint(decoded.modifiers)
 
 

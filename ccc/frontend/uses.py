@@ -1,0 +1,121 @@
+"""Where code uses variables, of each kind that a reason may be about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ccc.frontend import unset, updates
+from ccc.frontend.syntax import (
+    declarations,
+    declared_in,
+    identifiers_in,
+    is_number,
+    type_of,
+)
+
+if TYPE_CHECKING:
+    from ccc.frontend.syntax import Node
+
+_ACCESSES = {"subscript_expression": "argument", "pointer_expression": "argument"}
+_MEMBER = "field_expression"
+_SHARED = re.compile(rb"__shared__|__attribute__\s*\(\(\s*shared\s*\)\)")
+_REGISTERS = {"f32": b"float", "f64": b"double"}
+"""Of which type a plain number is that a register of such a type holds."""
+
+
+def own_of(path: Node, turn: Node | None) -> set[bytes]:
+    """The variables that each iteration declares anew.
+
+    Args:
+        path: the annotated statement.
+        turn: the loop whose iterations are meant, or the kernel; None if no file tells.
+    """
+    return {name for name, _ in declared_in(path if turn is None else _body(turn))}
+
+
+def handed_on(turn: Node) -> list[Node]:
+    """Where a turn of a loop changes variables that outlive it."""
+    own = own_of(turn, turn)
+    return [base for base in updates.changed(turn) if base.text not in own]
+
+
+def uninitialised(path: Node, turn: Node | None) -> list[Node]:
+    """Where a path uses variables that are declared without a value."""
+    whole = path if turn is None else turn
+    names = {name for name in unset.names(whole) if not _is_set_behind(whole, name)}
+    return [node for node in identifiers_in(path) if node.text in names]
+
+
+def arrays(path: Node, function: Node) -> list[Node]:
+    """Where a path uses arrays that its function declares."""
+    own = {name for name, is_array in declared_in(function) if is_array}
+    return [node for node in identifiers_in(path) if node.text in own]
+
+
+def accessed(whole: Node, turn: Node | None) -> list[Node]:
+    """The pointers and arrays through which code reads or writes, and members that pointers lead
+    to; not where a loop begins, which is in no iteration.
+
+    Args:
+        whole: the function.
+        turn: the loop whose iterations are meant, or the kernel; None if no file tells.
+    """
+    begin = turn.child_by_field_name("initializer") if turn else None
+    through = (
+        node if node.type == _MEMBER else node.child_by_field_name(_ACCESSES[node.type])
+        for node in updates.every(
+            whole, lambda node: node.type in _ACCESSES or updates.is_arrow(node)
+        )
+        if not (begin and begin.start_byte <= node.start_byte < begin.end_byte)
+    )
+    return [node for one in through if (node := _bare(one)) is not None]
+
+
+def _bare(node: Node | None) -> Node | None:
+    """``s``, ``s.x`` or ``s->x`` without parentheses; nothing else."""
+    inner = node = updates.bare(node)
+    while inner is not None and inner.type == _MEMBER:
+        inner = inner.child_by_field_name("argument")
+    return node if inner is not None and inner.type == "identifier" else None
+
+
+def may_hold(kind: str, variable: Node) -> bool:
+    """Whether a register may hold a variable, as far as its declaration tells."""
+    around: Node | None = variable
+    while around is not None and around.type not in ("declaration", "parameter_declaration"):
+        around = around.parent if around.type not in updates.CHANGES else None
+    declared = around.child_by_field_name("type") if around else None
+    text = declared.text if declared else type_of(variable, variable.text or b"")
+    return kind not in _REGISTERS or not text or not is_number(text) or text == _REGISTERS[kind]
+
+
+def in_shared(nodes: Iterable[Node], root: Node) -> list[Node]:
+    """The variables of these that are declared to be in shared memory."""
+    names = {
+        name.text
+        for one in updates.every(root, lambda node: node.type == "declaration")
+        if _SHARED.search(one.text or b"")
+        for name in declarations(one)
+    }
+    bases = (base for node in nodes if (base := updates.base_of(node)) is not None)
+    return [base for base in bases if base.text in names]
+
+
+def _is_set_behind(whole: Node, name: bytes) -> bool:
+    """Whether the statement right behind a declaration sets its variable."""
+    for node in updates.every(whole, lambda node: node.type == "declaration"):
+        following = node.next_named_sibling
+        if name in set(unset.names(node)) and following is not None:
+            first = next(
+                updates.every(following, lambda one: one.type == "assignment_expression"), None
+            )
+            left = first.child_by_field_name("left") if first else None
+            plain = following.type == "expression_statement" and left is not None
+            return plain and left is not None and left.text == name
+    return False
+
+
+def _body(turn: Node) -> Node:
+    return turn.child_by_field_name("body") or turn
