@@ -194,9 +194,9 @@ class _Branches:
         So two that read it, on all ways to one place, have read the same when control comes there.
         """
         value, user = read
-        made = self.facts.makers.get(value, ()) if isinstance(value, Register) else ()
-        if len(made) != 1 or made[0].guard is not None:
+        made = self.facts.maker(value)
+        if made is None:
             return None
-        (home, number), (place, own) = self._homes[made[0]], self._homes[user]
+        (home, number), (place, own) = self._homes[made], self._homes[user]
         is_before = number < own if home == place else self.facts.dominators.dominates(home, place)
-        return made[0] if is_before else None
+        return made if is_before else None

@@ -111,6 +111,15 @@ def makers(instructions: Iterable[Instruction]) -> dict[Register, list[Instructi
     return found
 
 
+def only_maker(
+    value: Operand, made: Makers | Mapping[Register | str, Sequence[Instruction]]
+) -> Instruction | None:
+    """The instruction that alone writes a register, whatever comes; None of other operands, and
+    where a guard may keep an earlier value."""
+    makers = made.get(value, ()) if isinstance(value, Register) else ()
+    return makers[0] if len(makers) == 1 and makers[0].guard is None else None
+
+
 def trace(
     values: Iterable[Operand],
     made: Makers,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ccc.analysis.callees import Callees
 from ccc.analysis.cfg import EXIT, control_flow_graph, reachable
-from ccc.analysis.defuse import ReachingDefinitions, makers
+from ccc.analysis.defuse import ReachingDefinitions, makers, only_maker
 from ccc.analysis.divergence import Divergence
 from ccc.analysis.dominators import (
     Dominators,
@@ -132,13 +132,16 @@ class Facts:
         blocks = [block for block in self.function.blocks if block.label in self.graph]
         return makers(i for block in blocks for i in block.instructions)
 
+    def maker(self, operand: Operand) -> Instruction | None:
+        """The only instruction that writes what an operand holds, if it always does."""
+        return only_maker(operand, self.makers)
+
     def literal(self, operand: Operand) -> Immediate | None:
         """The literal that an operand is, or a register holds wherever it is defined, if any."""
         if isinstance(operand, Immediate):
             return operand
-        made = self.makers.get(operand, []) if isinstance(operand, Register) else []
-        is_move = len(made) == 1 and made[0].name == "mov" and made[0].guard is None
-        source = made[0].operands[1] if is_move else None
+        made = self.maker(operand)
+        source = made.operands[1] if made and made.name == "mov" else None
         return source if isinstance(source, Immediate) else None
 
     def reaching_within(self, labels: Collection[str]) -> ReachingDefinitions:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from ccc.analysis.defuse import only_maker
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
@@ -84,8 +85,8 @@ def _step(
     register: Register, makers: Mapping[Register, list[Instruction]], facts: Facts
 ) -> int | None:
     """What a register moves by that only an addition to itself makes, or to a copy of it."""
-    (first, *others) = makers[register]
-    if others or first.name != "add" or first.guard:
+    first = only_maker(register, makers)
+    if first is None or first.name != "add":
         return None
     if not any(_is_copy(operand, register, makers) for operand in first.operands[1:]):
         return None
@@ -100,11 +101,11 @@ def _is_copy(
     takes it that nothing is lost by conversions (:mod:`ccc.analysis.paths.induction` proves it)."""
     passed: set[Operand] = set()
     while operand != register:
-        made = makers.get(operand, []) if isinstance(operand, Register) else []
-        if len(made) != 1 or made[0].name not in _SAME or made[0].guard or operand in passed:
+        made = only_maker(operand, makers)
+        if made is None or made.name not in _SAME or operand in passed:
             return False
         passed.add(operand)
-        operand = made[0].operands[1]
+        operand = made.operands[1]
     return True
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ccc.analysis.cfg import reachable
 from ccc.analysis.counted_ends import LoopCounters
+from ccc.analysis.defuse import only_maker
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Arguments, Operand, Register, Symbol
 from ccc.ptx.opcodes import LOADS, Effect
@@ -69,10 +70,10 @@ class LoopConditions:
         seen: set[Operand] = set()
         while operand not in seen:
             seen.add(operand)
-            makers = self.makers.get(operand, ()) if isinstance(operand, Register) else ()
-            if len(makers) != 1 or makers[0].guard or not _is_copy(makers[0]):
+            maker = only_maker(operand, self.makers)
+            if maker is None or not _is_copy(maker):
                 break
-            operand = makers[0].operands[1]
+            operand = maker.operands[1]
         return operand
 
     def is_same(self, operand: Operand) -> bool:
@@ -141,10 +142,9 @@ class LoopConditions:
         seen: frozenset[Operand] = frozenset(),
     ) -> bool | None:
         """What a predicate holds, as far as that is known."""
-        makers = self.makers.get(predicate, ()) if isinstance(predicate, Register) else ()
-        if len(makers) != 1 or makers[0].guard is not None or predicate in seen:
+        maker = only_maker(predicate, self.makers)
+        if maker is None or predicate in seen:
             return None
-        (maker,) = makers
         if maker.name == "setp":
             return known(maker)
         values = [self._value(o, known, seen | {predicate}) for o in maker.operands[1:]]

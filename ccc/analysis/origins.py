@@ -81,9 +81,8 @@ class Origins:
     def exactly(self, value: Operand) -> Pointer | None:
         """The pointer of which a value is a copy, not stepped and not chosen; None of others."""
         while isinstance(value, Register):
-            makers = self.facts.makers.get(value, ())
-            maker = makers[0] if len(makers) == 1 else None
-            if maker is None or maker.guard is not None:
+            maker = self.facts.maker(value)
+            if maker is None:
                 return None
             pointer = self._parameter(maker, value) or self._loaded(maker, value)
             if pointer is not None:
@@ -143,9 +142,8 @@ class Origins:
     def _at_distance(self, base: Operand, distance: int) -> tuple[str, int] | None:
         """The pointer from which a base was made by constant steps, and how far."""
         while isinstance(base, Register):
-            makers = self.facts.makers.get(base, ())
-            maker = makers[0] if len(makers) == 1 else None
-            if maker is None or maker.guard is not None:
+            maker = self.facts.maker(base)
+            if maker is None:
                 return None
             pointer = self._parameter(maker, base) or self._loaded(maker, base)
             if pointer is not None:

@@ -154,12 +154,8 @@ def _is_same(one: Operand, other: Register | int, facts: Facts) -> bool:
     """Whether two registers are one, or the same parameter, which nvcc loads where it is used."""
     if not isinstance(one, Register) or not isinstance(other, Register):
         return False
-    made = [facts.makers.get(register, []) for register in (one, other)]
-    loads = [
-        (only[0].opcode, only[0].operands[1])
-        for only in made
-        if len(only) == 1 and only[0].guard is None and only[0].space == "param"
-    ]
+    makers = (facts.maker(register) for register in (one, other))
+    loads = [(m.opcode, m.operands[1]) for m in makers if m and m.space == "param"]
     return one == other or (len(loads) == 2 and loads[0] == loads[1])
 
 
@@ -176,8 +172,7 @@ def _is_thread_number(definitions: Collection[Definition], facts: Facts) -> bool
 
 def _special(operand: Operand, facts: Facts) -> str:
     """The special register that an operand is, or was copied from."""
-    if isinstance(operand, Register):
-        made = facts.makers.get(operand, [])
-        is_copy = len(made) == 1 and made[0].guard is None and made[0].name == "mov"
-        operand = made[0].operands[1] if is_copy else operand
+    made = facts.maker(operand)
+    if made and made.name == "mov":
+        operand = made.operands[1]
     return operand.name if isinstance(operand, Special) else ""

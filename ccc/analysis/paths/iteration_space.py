@@ -156,10 +156,9 @@ def _is_still(
     It may be a copy, made in the iteration; one of 32 bits may have been 64 bits wide meanwhile.
     """
     while operand != register:
-        made = facts.makers.get(operand, []) if isinstance(operand, Register) else []
-        if len(made) != 1 or made[0].guard is not None:
+        copy = facts.maker(operand)
+        if copy is None:
             return False
-        (copy,) = made
         homes = [one for one in annotated.loop.blocks if copy in facts.blocks[one].instructions]
         is_cut = copy.name == "cvt" and set(copy.modifiers) <= set(_ADDED) and register.bits == 32
         if not any(facts.dominators.dominates(home, label) for home in homes):
