@@ -215,8 +215,8 @@ def _succeeds(
 ) -> bool | None:
     """What a comparison behind a compare-and-swap says if that succeeded, None if it depends.
 
-    An exchange did if it has found the number that it is compared with, unless that is the one that
-    it has exchanged.
+    An exchange did if it has found the one number that it is compared with, or none that it has
+    exchanged.
     """
     if swap.name != "atom" or not {"cas", "exch"}.intersection(swap.modifiers):
         return None
@@ -229,11 +229,12 @@ def _succeeds(
     if any(compared.intersection(i.defined()) for i in between):
         return None
     if "exch" in swap.modifiers:
-        asked, own = facts.literal(comparison.operands[2]), facts.literal(swap.operands[2])
-        is_asked = comparison.operands[1] == swap.operands[0] and len(comparison.operands) == 3
-        if says is None or not is_asked or asked is None or own is None:
+        asked, own = _asked(comparison, swap, facts), facts.literal(swap.operands[2])
+        if says is None or asked is None or own is None:
             return None
-        return says != (asked.unsigned(bits) == own.unsigned(bits))
+        if asked == own.unsigned(bits):
+            return not says
+        return says if _is_all_that_asks(asked, swap, facts) else None
 
     def number(operand: Operand) -> Operand:
         literal = facts.literal(operand)
@@ -242,6 +243,22 @@ def _succeeds(
     if set(map(number, comparison.operands[1:])) != set(map(number, compared)):
         return None
     return None if comparison.modifiers[-1][0] == "f" else says
+
+
+def _asked(comparison: Instruction, swap: Instruction, facts: Facts) -> Immediate | None:
+    """The number, without a sign, with which a comparison compares what a swap has found."""
+    if comparison.name != "setp" or len(comparison.operands) != 3:
+        return None
+    number = facts.literal(comparison.operands[2])
+    is_asked = comparison.operands[1] == swap.operands[0] and number is not None
+    return number.unsigned(TYPES[swap.types[-1]].bits) if is_asked and number else None
+
+
+def _is_all_that_asks(number: Immediate, swap: Instruction, facts: Facts) -> bool:
+    """Whether what a swap has found is only compared with one number: a lock may be free in two
+    states."""
+    used = (i for i in facts.function.instructions if swap.operands[0] in i.used())
+    return all(_asked(one, swap, facts) == number for one in used)
 
 
 def _takes_for_good(swap: Instruction, slices: LoopConditions) -> bool:
