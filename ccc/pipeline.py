@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import Refinement, find_paths
 from ccc.analysis.paths.locate import copies
-from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path
+from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path, PathKey
 from ccc.analysis.paths.visits import share_of_visits
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ccc.profile.known import Knowledge, Known
 
 
-Withdrawn = Mapping[tuple[int, str, str], Sequence[str]]
+Withdrawn = Mapping[PathKey, Sequence[str]]
 """Strategies that were asked for and do not apply, by the keys of paths."""
 
 
@@ -189,7 +189,7 @@ class Kernel:
     settled: list[PathRecord] = field(default_factory=list)
     """Of paths that a pass has served by itself before anybody asked for the ``records``; such a
     pass takes their markers away, so that they are not found again."""
-    chosen: dict[tuple[int, str, str], str] = field(default_factory=dict)
+    chosen: dict[PathKey, str] = field(default_factory=dict)
     """The strategies that the policy chose where nothing was asked for, by the keys of paths."""
     grids: dict[int, Mapping[str, Register]] = field(default_factory=dict)
     """Of loops over the blocks of a grid, by the numbers of their markers: a block's ``number``,
@@ -197,7 +197,7 @@ class Kernel:
     few: dict[str, int] = field(default_factory=dict)
     """With so many iterations a thread, or fewer, an annotated loop had better run as it was, by
     the label of its header: copies of it, which nvcc makes, have one marker."""
-    ranks: dict[tuple[int, str, str], int] = field(default_factory=dict)
+    ranks: dict[PathKey, int] = field(default_factory=dict)
     """Which paths of a loop get stacks first, from 0 on, by the keys of paths."""
     wanted_room: dict[str, int] = field(default_factory=dict)
     """The bytes a warp that all paths of a loop would take, of which some are left for want of
@@ -277,7 +277,7 @@ class Kernel:
         return [*self.settled, *(PathRecord(self.function.name, path) for path in found)]
 
     def find_paths(
-        self, excluded: Mapping[tuple[int, str, str], str] = MappingProxyType({})
+        self, excluded: Mapping[PathKey, str] = MappingProxyType({})
     ) -> list[Path | LeftPath]:
         """The paths of the function as it is now; those ``excluded`` are left, with reasons."""
         return find_paths(self.facts, excluded, self.refinements, self._keeps_rest)

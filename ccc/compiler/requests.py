@@ -6,9 +6,10 @@ strategy is weighed as any other, and it may be left. Only then there is a warni
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ccc.analysis.paths.model import PathKey
 from ccc.ir.markers import Marker
 from ccc.options import Request
 from ccc.pipeline import Kernel, PathRecord, Record
@@ -43,8 +44,11 @@ class Requests:
     """
 
     def __init__(self) -> None:
-        self.withdrawn: dict[tuple[int, str, str], Sequence[str]] = {}
-        self._first: dict[tuple[int, str, str], _Declined] = {}
+        self.withdrawn: dict[PathKey, Sequence[str]] = {}
+        self._first: dict[PathKey, _Declined] = {}
+        self._applied: set[PathKey] = set()
+        self._lost: dict[PathKey, _Declined] = {}
+        self._never: dict[PathKey, _Declined] = {}
 
     def withdraw(self, kernel: Kernel) -> bool:
         """Withdraw what did not apply when the passes ran; returns whether that was anything, so
@@ -54,6 +58,32 @@ class Requests:
             self._first.setdefault(key, one)
             self.withdrawn[key] = (*self.withdrawn.get(key, ()), str(one.asked))
         return bool(declined)
+
+    def ask_again(self, kernel: Kernel) -> None:
+        """Ask for all again, since the function is another one now; ``kernel`` is what has come of
+        it so far."""
+        self._note_lost()
+        self._applied |= _followed(kernel)
+        self._withdraw_only(self._never)
+
+    def begin_anew(self, kernel: Kernel) -> bool:
+        """Whether something does not apply in the end, though it did while more calls were inlined.
+
+        It may be why these were so in vain: nobody asks for it when all begins anew.
+        """
+        self._note_lost()
+        lost = self._lost.keys() - self._never.keys() - _followed(kernel)
+        self._never |= {key: self._lost[key] for key in lost}
+        if lost:
+            self._withdraw_only(self._never)
+        return bool(lost)
+
+    def _note_lost(self) -> None:
+        self._lost |= {key: self._first[key] for key in self._first.keys() & self._applied}
+
+    def _withdraw_only(self, known: Mapping[PathKey, _Declined]) -> None:
+        self._first = dict(known)
+        self.withdrawn = {key: (str(one.asked),) for key, one in known.items()}
 
     def answer(self, kernel: Kernel, records: Iterable[Record]) -> None:
         """Say of each path what had been asked for, and why that was not done, if it was not."""
@@ -72,7 +102,16 @@ class Requests:
                 record.answer(one.asked, told, one.is_wish and told is not None, one.file)
 
 
-def _declined(kernel: Kernel) -> dict[tuple[int, str, str], _Declined]:
+def _followed(kernel: Kernel) -> set[PathKey]:
+    """The paths that got what was asked for."""
+    return {
+        record.path.key
+        for record in kernel.records
+        if (request := kernel.request_of(record.path)) and record.remark.follows(request)
+    }
+
+
+def _declined(kernel: Kernel) -> dict[PathKey, _Declined]:
     """The requests that do not apply, by the keys of paths."""
     found = {}
     for record in kernel.records:

@@ -278,21 +278,25 @@ class _Rewriting:
         left: list[Record] = []
         names: frozenset[str] = frozenset()
         kept: frozenset[int] = frozenset()
+        requests = Requests()
         while True:
-            requests = Requests()
             prepare = partial(
                 self.context.prepare, piece, kept, requests.withdrawn, blocks_stay=blocks_stay
             )
             kernel, printed = _run(self.passes, prepare)
             while requests.withdraw(kernel):
                 kernel, printed = _run(self.passes, prepare)
-            requests.answer(kernel, kernel.records)
             names = names.union(*(call.names for call in kernel.inlined))
             last = _last_in_vain(kernel)
+            if last is None and requests.begin_anew(kernel):
+                left, kept = [], frozenset()
+                continue
+            requests.answer(kernel, kernel.records)
             if last is None:
                 return kernel, printed, [*kernel.annotations, *kernel.records, *left], names
             left += [record for record in kernel.records if record.path.entry in last.labels]
             kept |= {last.line}
+            requests.ask_again(kernel)
 
 
 def _needs_no_loop(ran: Ran) -> bool:

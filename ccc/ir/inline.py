@@ -77,7 +77,8 @@ class _Inlining:
         self.symbols |= {v.name: self._declare(v) for v in self.body.variables}
         own = [block.label for block in self.body.blocks]
         for label in (*own, *self.body.targets):
-            self.symbols[label] = self.function.fresh_label("inlined")
+            # Paths keep their names whichever calls stay.
+            self.symbols[label] = self.function.fresh_label(f"inlined_{self.call.span.line}")
         labels = tuple(self.symbols[label] for label in own)
         for table, targets in self.body.targets.items():
             self.function.targets[self.symbols[table]] = tuple(self.symbols[t] for t in targets)

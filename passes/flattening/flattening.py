@@ -44,7 +44,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import find_paths
 from ccc.analysis.paths.iteration_space import IterationSpace, find_iteration_space
 from ccc.analysis.paths.locate import INNER_LOOPS, NO_LOOP, annotated_loops, located
-from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path, Refused
+from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path, PathKey, Refused
 from ccc.analysis.paths.nests import Nest, find_nest
 from ccc.ir.markers import ARMS
 from ccc.ir.nodes import Block, MarkerNote
@@ -87,7 +87,7 @@ class Flattening(Pass):
         """Do so, one loop after the other, outer ones first."""
         if kernel.function.kind != "entry":
             return
-        looked_at: set[tuple[int, str, str]] = set()
+        looked_at: set[PathKey] = set()
         while (path := _next_wanted(kernel, looked_at)) is not None:
             looked_at.add(path.key)
             request = _wanted(kernel, path)
@@ -117,7 +117,7 @@ class Flattening(Pass):
                 kernel.settled.append(record)
 
 
-def _next_wanted(kernel: Kernel, looked_at: Collection[tuple[int, str, str]]) -> FoundPath | None:
+def _next_wanted(kernel: Kernel, looked_at: Collection[PathKey]) -> FoundPath | None:
     """A path for which it is asked, and that was not looked at yet."""
     wanted = (path for path in located(kernel.facts) if _wanted(kernel, path) is not None)
     return next((path for path in wanted if path.key not in looked_at), None)

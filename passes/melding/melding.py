@@ -40,7 +40,7 @@ from typing import Any, ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.locate import extent
-from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Refused
+from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, PathKey, Refused
 from ccc.ir.edit import make_explicit, remove_jumps_to_next
 from ccc.ir.nodes import MarkerNote
 from ccc.passes.choice.before import counted, details, melding
@@ -61,7 +61,7 @@ class Melding(Pass):
 
     def run(self, kernel: Kernel) -> None:
         """Do so for each copy of each annotated branch."""
-        done: set[tuple[int, str, str]] = set()
+        done: set[PathKey] = set()
         while paths := _next(kernel, done):
             done.update(path.key for path in paths)
             make_explicit(kernel.function)
@@ -90,7 +90,7 @@ def _decline(kernel: Kernel, paths: Sequence[FoundPath], reason: str) -> None:
             ]
 
 
-def _next(kernel: Kernel, done: set[tuple[int, str, str]]) -> list[FoundPath]:
+def _next(kernel: Kernel, done: set[PathKey]) -> list[FoundPath]:
     """The arms of a branch for which melding is wanted and has not been tried."""
     for paths in sorted(find_arms(kernel.facts), key=lambda arms: _size(arms, kernel.facts)):
         asked = _is_asked(kernel, paths)

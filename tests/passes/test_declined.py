@@ -115,6 +115,13 @@ def test_a_clause_that_does_not_apply_changes_nothing(path: Path, strategy: str)
         assert same(made, plain) or not is_declined(made, place, strategy)
 
 
+def test_what_keeps_calls_from_being_inlined_is_asked_for_no_more() -> None:
+    """Once one copy is flattened, the other cannot be inlined; nor the first, behind a call."""
+    test_a_clause_that_does_not_apply_changes_nothing(
+        GOLDEN / "small/asked_of_copies.ptx", "refill(2)"
+    )
+
+
 @pytest.mark.parametrize(
     ("form", "strategy", "reason"),
     [

@@ -33,6 +33,7 @@ from ccc.analysis.paths.model import (
     FoundPath,
     LeftPath,
     Path,
+    PathKey,
     PlacedPath,
     Refused,
     at,
@@ -61,7 +62,7 @@ Refinement = Callable[[Path, Facts], Path]
 
 def find_paths(
     facts: Facts,
-    excluded: Mapping[tuple[int, str, str], str] = MappingProxyType({}),
+    excluded: Mapping[PathKey, str] = MappingProxyType({}),
     refinements: Sequence[Refinement] = (),
     keeps_rest: Asked = lambda _path, _loop: False,
 ) -> list[Path | LeftPath]:
@@ -86,7 +87,7 @@ class _Examination:
         self,
         facts: Facts,
         found: Sequence[FoundPath],
-        excluded: Mapping[tuple[int, str, str], str],
+        excluded: Mapping[PathKey, str],
         refinements: Sequence[Refinement],
         keeps_rest: Asked,
     ):

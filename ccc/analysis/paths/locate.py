@@ -10,7 +10,7 @@ from ccc.analysis.cfg import EXIT
 from ccc.analysis.companions import Companions
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path
+from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path, PathKey
 from ccc.analysis.paths.reductions import find_groups, find_reductions
 from ccc.ir.markers import ARMS, Marker
 
@@ -48,7 +48,7 @@ def without_first_turns(paths: list[_AnyPath], facts: Facts) -> list[_AnyPath]:
 
 def located(facts: Facts) -> list[FoundPath]:
     """A path for each marker of one, with its entry; some are left already."""
-    found: dict[tuple[int, str, str], FoundPath] = {}
+    found: dict[PathKey, FoundPath] = {}
     for block in facts.function.blocks:
         for marker in block.markers:
             if marker.kind in INNER_LOOPS:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ccc.analysis.companions import Companions
 from ccc.analysis.convergence import ReconvergencePoint
@@ -21,6 +22,10 @@ from ccc.analysis.slicing import Slice
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register, Special
+
+PathKey: TypeAlias = tuple[int, str, str]
+"""What identifies a path in its function: the identifier and the kind of its marker, and where it
+begins."""
 
 
 class Refused(Exception):
@@ -83,7 +88,7 @@ class FoundPath:
     repeats: bool
 
     @property
-    def key(self) -> tuple[int, str, str]:
+    def key(self) -> PathKey:
         """What identifies it in its function, also after other paths were collected."""
         return self.marker.identifier, self.marker.kind, self.entry
 
