@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
+from ccc.analysis.paths.find import LOOP_LEFT
 from ccc.analysis.paths.induction import BEFORE_IT, SUMS
 from ccc.analysis.paths.own_memory import IN_PATH
 from ccc.compiler.advice import parts_of, with_rest
@@ -88,7 +89,9 @@ class Blame:
     def tell(self, remarks: Mapping[str, Sequence[Remark]]) -> dict[str, list[Remark]]:
         """The remarks, with what is known of the source in what they say."""
         return {
-            kernel: [self._told(remark) for remark in self._by_source(mine)]
+            kernel: [
+                self._told(remark, _place_of(remark, mine)) for remark in self._by_source(mine)
+            ]
             for kernel, mine in remarks.items()
         }
 
@@ -110,7 +113,8 @@ class Blame:
         case = remark.details.get("case")
         return self._line(int(case.split()[-1])) if case else None
 
-    def _told(self, remark: Remark) -> Remark:
+    def _told(self, remark: Remark, meant: Span) -> Remark:
+        """A remark, with what is known of the source in it; its reason is about a path there."""
         texts = {key: text for key in _TEXTS if (text := getattr(remark, key))}
         details = dict(remark.details)
         if unshared := details.get("shared_out_reason"):
@@ -124,7 +128,8 @@ class Blame:
             details["case"] = self.case(remark)
         if context := details.get("context"):
             details["context"] = list(self._named(remark, context))
-        new: dict[str, Any] = {key: self._text(remark, text) for key, text in texts.items()}
+        about = replace(remark, position=meant)
+        new: dict[str, Any] = {key: self._text(about, text) for key, text in texts.items()}
         if remark.advice:
             new["advice"] = self._advice(remark, remark.advice)
         return replace(remark, details=details, **new)
@@ -268,7 +273,7 @@ class Blame:
             and suspects.is_branch(remark.position)
         ):
             return text.replace(REDUCTION_HINT, BY_NO_REDUCTION)
-        if operation not in REDUCTIONS:
+        if operation not in REDUCTIONS or (suspects and suspects.is_index(remark.position, name)):
             return text.replace(REDUCTION_HINT, self._own(remark, name))
         if operation in KEEPS:
             return _with_extreme(text, operation, name)
@@ -371,6 +376,17 @@ class Blame:
         if not names and about == "uninitialised":
             names = suspects.names(remark.position, "carried", places)
         return names
+
+
+def _place_of(remark: Remark, remarks: Sequence[Remark]) -> Span:
+    """Where the path is of which a reason tells: that of the loop around it, if it is left for
+    what is said of that."""
+    head, *_ = parts_of(remark.reason or "")
+    if not head.startswith(LOOP_LEFT):
+        return remark.position
+    reason = head.removeprefix(LOOP_LEFT)
+    others = (one for one in remarks if parts_of(one.reason or "")[0] == reason)
+    return next((one.position for one in others), remark.position)
 
 
 def _is_called(name: str, callee: str) -> bool:

@@ -238,6 +238,12 @@ def updated_by(loop: Node, name: str, by: str) -> set[str]:
     return {name, *(name_of(base).decode(errors="replace") for _, base in set_there)}
 
 
+def is_index(tree: Node, name: bytes) -> bool:
+    """Whether a tree uses a variable in the index of an array."""
+    indices = every(tree, lambda node: node.type == "subscript_argument_list")
+    return any(True for one in indices for _ in _uses(one, name))
+
+
 def _asks_again(change: Node, name: bytes) -> bool:
     """Whether an assignment makes what it updates a variable by of that variable, too. A choice
     names it twice, where it compares and where it takes."""

@@ -279,6 +279,13 @@ class Suspects:
         placed = self._at(at)
         return placed is not None and placed.name in ("if", "switch")
 
+    def is_index(self, at: Span, name: str) -> bool:
+        """Whether the annotated loop around a statement uses a variable in the index of an array,
+        so that iterations need what it is."""
+        placed = self._at(at)
+        loops = self._placement.loops_around(placed) if placed else []
+        return any(updates.is_index(loop.statement, name.encode()) for loop in loops[-1:])
+
     def ends_loop(self, at: Span, name: str) -> bool:
         """Whether the condition of the annotated loop around a statement asks for a variable."""
         placed = self._at(at)

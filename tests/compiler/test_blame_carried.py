@@ -137,3 +137,57 @@ def test_elements_that_are_added_up_are_to_be_variables(
     assert "declare the array" not in told[-1]
     set_there = said(source.replace("UPDATE", "= sinf(v)"), tmp_path, Options(strategy=COLLECT))
     assert "in its place" not in set_there[-1]
+
+
+INTERSECTED = """__device__ int common(const int *a, const int *b, int n) {
+    int i = 0, j = 0, c = 0;
+#pragma ccc while
+    while (i < n && j < n) {
+        if (a[i] == b[j]) { ++c; ++i; ++j; } else if (a[i] < b[j]) ++i; else ++j;
+    }
+    return c;
+}
+__global__ void k(const int *row, const int *col, unsigned long long *total, int n) {
+    unsigned long long mine = 0;
+#pragma ccc for
+    for (int u = threadIdx.x; u < n; u += 32)
+#pragma ccc for variable
+        for (int e = row[u]; e < row[u + 1]; ++e) mine += common(col + e, col + row[e], 9);
+    atomicAdd(total, mine);
+}
+"""
+
+
+@pytest.mark.slow
+def test_why_the_loop_around_is_left_names_its_own_variable(tmp_path: Path) -> None:
+    lines = said(INTERSECTED, tmp_path, Options(strategy=COLLECT))
+    assert len(lines) == 2
+    assert any("the loop around it is left alone: " in line for line in lines)
+    assert all('("mine", k.cu:14, ' in line for line in lines)
+    assert all("say so on the loop of line 11: reduction(+: mine)" in line for line in lines)
+
+
+RUN_LENGTHS = """__global__ void k(const short *x, int *runs, int *count, int n) {
+    int run = 0, at = 0;
+#pragma ccc for
+    for (int i = 0; i < n; ++i) {
+#pragma ccc if
+        if (x[32 * i + threadIdx.x]) {
+            while (run > 15) { runs[n * threadIdx.x + at] = -1; at++; run -= 16; }
+            runs[n * threadIdx.x + at] = run;
+            at++;
+            run = 0;
+        } else run++;
+    }
+    count[threadIdx.x] = at;
+}
+"""
+
+
+@pytest.mark.slow
+def test_no_reduction_is_offered_of_what_is_an_index(tmp_path: Path) -> None:
+    lines = said(RUN_LENGTHS, tmp_path, Options(strategy=COLLECT))
+    assert any(
+        '; if no iteration needs "at" of another, declare it in the loop' in x for x in lines
+    )
+    assert not any("reduction(+: at)" in line for line in lines)

@@ -51,7 +51,8 @@ TRAPPED = (
 LEAVES = "decide before the branch whether to go on: break, goto and return come too late there"
 _ENDS_TURNS = "let it set a variable instead, for which that loop's condition asks, or "
 NOT_INLINED = "it is in a device function that was not inlined into its kernel"
-_LOOP_LEFT = "the loop around it is left alone: "
+LOOP_LEFT = "the loop around it is left alone: "
+"""How a reason begins that is one of another path."""
 
 
 Asked = Callable[[FoundPath, FoundLoop], bool]
@@ -135,7 +136,7 @@ class _Examination:
     def leave(self, path: FoundPath, reason: str, loop: FoundLoop | None = None) -> LeftPath:
         """The path with the reason why it is left."""
         if path.repeats:
-            self._left_loops[path.entry] = reason.removeprefix(_LOOP_LEFT)  # it is said once
+            self._left_loops[path.entry] = reason.removeprefix(LOOP_LEFT)  # it is said once
         return LeftPath(**vars(path), reason=reason, loop=loop)
 
     def _check_function(self, path: FoundPath) -> None:
@@ -182,7 +183,7 @@ class _Examination:
         turn = around[0]
         loop = self.loops.get(turn.header) or collected.get(turn.header)
         if loop is None and turn.header in self._left_loops:
-            raise Refused(_LOOP_LEFT + self._left_loops[turn.header])
+            raise Refused(LOOP_LEFT + self._left_loops[turn.header])
         if loop is None:
             raise Refused(
                 "it lies in a loop inside the annotated one, so one iteration may run it several "

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Sequence
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.fetches import find_fetches
+from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.analysis.paths.model import (
     CheckedPath,
     Path,
@@ -46,7 +47,11 @@ def check_loops_in_rest(path: CheckedPath, facts: Facts) -> None:
     loops = loops_in_rest(path, facts)
     if not path.repeats or path.followers or not loops:
         return
+    loop = max((one for one in loops if loops[0] <= one), key=len)
     why, hint = "that is not collected", ""
+    if _is_annotated(loop, facts):
+        why = "that is annotated, and cannot be collected"
+        hint = "; do first what is said of that, or split the annotated loop in two"
     if _fetches_behind(path, facts):
         why = "before the next iteration is fetched"
         hint = "; fetch that at the top of the loop"
@@ -54,7 +59,7 @@ def check_loops_in_rest(path: CheckedPath, facts: Facts) -> None:
         why = "to which tasks cannot go on from one that holds annotations"
         hint = "; remove those inside"
     # what its turns end with stands in its line of the source
-    last = [one for one in instructions_of(loops[0], facts) if one.is_branch][-1]
+    last = [one for one in instructions_of(loop, facts) if one.is_branch][-1]
     raise Refused(
         "what follows the loop in the iteration would have to run with its tasks, a few lanes at a "
         f"time, and holds a loop itself, {why}{at(last)}{hint}"
@@ -64,6 +69,13 @@ def check_loops_in_rest(path: CheckedPath, facts: Facts) -> None:
 def _fetches_behind(path: PlacedPath, facts: Facts) -> bool:
     """Whether the next iteration is fetched from a counter in the rest of this one."""
     return bool(find_fetches(path, facts, frozenset()))
+
+
+def _is_annotated(loop: frozenset[str], facts: Facts) -> bool:
+    """Whether a loop is a path by what stands in it, but not in loops within."""
+    inner = {label for one in facts.loops if one.blocks < loop for label in one.blocks}
+    markers = (marker for label in loop - inner for marker in facts.blocks[label].markers)
+    return any(one.kind in INNER_LOOPS for one in markers)
 
 
 def _holds_paths(path: PlacedPath, facts: Facts) -> bool:
