@@ -25,6 +25,7 @@ _IN_CALL = re.compile(r"PTX line \d+: call\b")
 _SHARED = re.compile(r"PTX line \d+: [^\s;]*\.shared\b")
 _CALLEE = re.compile(r"call\S*\s+(?:\([^()]*\),\s*)?([\w$]+)")
 _PLACE = re.compile(r"\((?=[^()]*PTX line)")
+_JUMPS = re.compile("the path (?:jumps out of|returns from) [^;]*")
 ARRAY = "(an array of the thread's own)"
 _ABOUT = {
     UNINITIALISED: "uninitialised",
@@ -167,7 +168,7 @@ class Blame:
         elif REDUCTION_HINT in text and self._marked.suspects:
             behind = self._marked.suspects.unnamed(remark.position, around=True)
             text = _with_clauses(text, behind) if behind else text.replace(REDUCTION_HINT, ALL_OWN)
-        text = self._with_loop(remark, text)
+        text = self._with_loop(remark, self._with_jump(remark, text))
         named = names if len(names) <= _MOST_NAMED else []
         quoted = " or ".join(f'"{name}"' for name in named)
         if quoted and first is None:
@@ -204,6 +205,12 @@ class Blame:
         hint = f'set "{chosen}" where "{best}" is, "{branch}", and {_ON_LOOP}: '
         head, _, tail = parts_of(text)
         return f"{head}; {with_rest(f'{hint}reduction({by}: {best})', tail)}"
+
+    def _with_jump(self, remark: Remark, text: str) -> str:
+        """What is said of a jump names its line."""
+        suspects, head = self._marked.suspects, _JUMPS.match(text)
+        span = suspects.jump(remark.position) if suspects and head else None
+        return f"{text[: head.end()]} ({span}){text[head.end() :]}" if head and span else text
 
     def _with_loop(self, remark: Remark, text: str) -> str:
         """What is to be said on a loop names the line where that is marked, of several loops."""

@@ -95,8 +95,9 @@ class ClauseNames:
         """What is wrong with a reduction of a variable that its function does not know."""
         function = function_around(placed.statement) or self._root
         unused = self._unused_reduction(placed, function)
-        if unused is None:
-            return None
+        known = {node.text or b"" for node in identifiers_in(function)}
+        if unused is None or (_ACCESS.search(unused) and self._is_known(unused, known, function)):
+            return None  # functions that get a variable may name its members
         return WrongName(
             f'the reduction is of "{unused}", and there is no such variable here'
             + (_near(unused, function) or "; name one that the loop updates"),

@@ -17,6 +17,7 @@ from ccc.frontend.syntax import (
     floating_type,
     function_around,
     identifiers_in,
+    jump_out_of,
     label_of,
 )
 from ccc.frontend.uses import (
@@ -244,6 +245,14 @@ class Suspects:
         update = loops[-1].statement.child_by_field_name("update") if loops else None
         found = _members(updates.changed(update)) if update else []
         return found[0] if len(found) == 1 else None
+
+    def jump(self, at: Span) -> Span | None:
+        """Where a statement first leaves the loop around it."""
+        placed = self._at(at)
+        around = self._placement.around(placed) if placed else None
+        found = jump_out_of(around, placed.statement) if placed and around else None
+        file, line = self._line_of(found) if found else ("", 0)
+        return Span(file, line) if line else None
 
     def loop_of_several(self, at: Span) -> Span | None:
         """Where the annotated loop around a statement is marked, if its function has others."""

@@ -167,6 +167,31 @@ def test_why_the_loop_around_is_left_names_its_own_variable(tmp_path: Path) -> N
     assert all("say so on the loop of line 11: reduction(+: mine)" in line for line in lines)
 
 
+TOKENS = """__global__ void k(const int *first, const char *text, int *words, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int w = 0;
+        bool in = false;
+#pragma ccc for
+        for (int k = first[i]; k < first[i + 1]; ++k) {
+#pragma ccc switch
+            switch (text[k]) {
+                case 'a': case 'b': case 'c': w++; in = true; break;
+                case '-': in = false; break;
+                default: if (!in) { w += 2; in = true; }
+            }
+        }
+        words[i] = w;
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_lane_that_computes_all_reads_what_nothing_writes(tmp_path: Path) -> None:
+    (line,) = said(TOKENS, tmp_path, Options(strategy=COLLECT))
+    assert "its lane computes all of it for the next iteration" in line
+
+
 RUN_LENGTHS = """__global__ void k(const short *x, int *runs, int *count, int n) {
     int run = 0, at = 0;
 #pragma ccc for

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ccc.errors import CccError
 from ccc.frontend.marking import mark
 
 KERNEL = """\
@@ -38,3 +39,24 @@ def test_a_marker_says_where_it_is(declared: str, name: str, how: str | None) ->
     assert ("::is(" in marked or "ccc.reduced" in marked) == (how is not None)
     assert how is None or how in marked
     assert ("struct ccc_typed_" in marked) == (how == "::is(s);")
+
+
+ADDED = """\
+struct Stats { int n; float sum, most; };
+__device__ void add(Stats &s, float v) { s.n++; s.sum += v; if (v > s.most) s.most = v; }
+__global__ void k(const float *x, float *y, int n) {
+    Stats s = {0, 0, -1};
+    #pragma ccc for reduction(+: s.sum, s.n) reduction(max: MOST)
+    for (int i = 0; i < n; ++i) {
+        #pragma ccc if
+        if (x[i] > 3) add(s, x[i]);
+    }
+    y[threadIdx.x] = s.sum / s.n;
+}
+"""
+
+
+def test_a_member_that_only_a_called_function_names_is_known() -> None:
+    assert "reduction" in mark(ADDED.replace("MOST", "s.most"), "k.cu").text
+    with pytest.raises(CccError, match="no such variable here"):
+        mark(ADDED.replace("MOST", "s.mots"), "k.cu")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import NoReturn
 
 from ccc.analysis.callees import called
 from ccc.analysis.facts import Facts
@@ -115,11 +116,20 @@ def _continued(
         )  # fmt: skip
         _check_owner(path, owner, facts, fetches - task.instructions, may_load=does_something)
     if not does_something:
-        hint = f"; {reduction_hint(path, facts)}" if declared_operations(path.loop.marker) else ""
-        raise Refused(
-            f"its lane computes all of it for the next iteration, so that nothing is left{hint}"
-        )
+        _refuse_nothing(path, facts)
     return replace(path, task=task, owner=owner)
+
+
+def _refuse_nothing(path: CheckedPath, facts: Facts) -> NoReturn:
+    """All that the path does is to make values for the next iteration.
+
+    Raises:
+        Refused: always.
+    """
+    hint = f"; {reduction_hint(path, facts)}" if declared_operations(path.loop.marker) else ""
+    raise Refused(
+        f"its lane computes all of it for the next iteration, so that nothing is left{hint}"
+    )
 
 
 def _makers_for_followers(path: CheckedPath, facts: Facts) -> list[Instruction]:
@@ -208,6 +218,8 @@ def _check_owner(
             f"the next iteration needs what {called(call)} gives, which is called after the path, "
             f"where all goes with the task{at(call)}; call it before the path"
         )
+    if culprit is not None and not may_load and _is_left_alone(culprit, writes, facts):
+        _refuse_nothing(path, facts)
     if culprit is not None:
         raise Refused(
             "the next iteration needs a value that is read after the path and may depend on what "

@@ -41,7 +41,7 @@ from ccc.analysis.paths.model import (
 from ccc.analysis.paths.own_memory import check_own_memory
 from ccc.analysis.paths.tail_calls import tail_calls
 from ccc.analysis.paths.waiting import check_waiting
-from ccc.ir.markers import UNROLLS
+from ccc.ir.markers import UNROLLS, WHOLE_KERNEL
 
 TRAPPED = (
     "the path comes to a trap, which nvcc puts in the place of what cannot be done, as an atomic "
@@ -185,6 +185,7 @@ class _Examination:
         if loop is None and turn.header in self._left_loops:
             raise Refused(LOOP_LEFT + self._left_loops[turn.header])
         if loop is None:
+            self._check_loop(next(self.loops[o.header] for o in around if o.header in self.loops))
             raise Refused(
                 "it lies in a loop inside the annotated one, so one iteration may run it several "
                 f"times{_end_of(turn, self.facts)}; annotate that loop"
@@ -193,8 +194,11 @@ class _Examination:
 
     def _why_none_is_left(self) -> str:
         """What may have become of a loop that is none any more."""
-        markers = (marker for block in self.facts.function.blocks for marker in block.markers)
-        if any(one.kind == "for" and UNROLLS.items() <= one.clauses.items() for one in markers):
+        markers = [m for block in self.facts.function.blocks for m in block.markers]
+        loops = [one for one in markers if one.kind in ("for", *WHOLE_KERNEL)]
+        if not loops:
+            return "mark the loop in which the kernel comes to it: #pragma ccc for"
+        if any(UNROLLS.items() <= one.clauses.items() for one in loops):
             return "if nvcc unrolled it wholly, as its #pragma unroll says, remove that"
         return "does the loop run more than once?"
 
