@@ -101,6 +101,11 @@ class Placed:
         is_loop = self.statement.type in LOOPS
         return head_end(self.statement, body) if is_loop else body.start_byte, body.end_byte
 
+    @property
+    def is_branch(self) -> bool:
+        """Whether the arms or cases of a statement are marked, and it is no loop."""
+        return self.name in ("if", "switch")
+
     def holds(self, other: Placed) -> bool:
         """Whether another one stands in the statement of this."""
         return self.at < other.at < self.statement.end_byte

@@ -224,7 +224,7 @@ def updated_by(loop: Node, name: str, by: str) -> set[str]:
     updates = [
         change
         for change, base in changes(loop)
-        if name_of(base) == text and operation(change) == by
+        if name_of(base) == text and by in (operation(change), flag(change))
     ]
     branches = [branch for op, one, branch in _extremes(loop) if (op, one) == (by, name)]
     tests = (branch.child_by_field_name("condition") for branch in branches)

@@ -286,7 +286,7 @@ class Suspects:
     def is_branch(self, at: Span) -> bool:
         """Whether a statement is a branch, and no loop."""
         placed = self._at(at)
-        return placed is not None and placed.name in ("if", "switch")
+        return placed is not None and placed.is_branch
 
     def is_index(self, at: Span, name: str) -> bool:
         """Whether the annotated loop around a statement uses a variable in the index of an array,

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from ccc.analysis.cfg import reachable
 from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
@@ -465,9 +466,11 @@ class _Search:
 
 
 def _turns_agree(loop: Loop, kernel: Kernel) -> bool:
-    """Whether all lanes that begin a loop go round as often, since they come to one decision."""
-    ends = {source for source, _ in loop.exits(kernel.facts.graph)}
-    return ends.isdisjoint(kernel.facts.divergence.divergent_branches)
+    """Whether all lanes that begin a loop go round as often: all come to one decision."""
+    facts = kernel.facts
+    ends = {source for source, _ in loop.exits(facts.graph)}
+    deciding = reachable(lambda label: facts.controllers[label] & loop.blocks, ends)
+    return deciding.isdisjoint(facts.divergence.divergent_branches)
 
 
 def _counted(name: str, path: Path) -> str:

@@ -247,6 +247,8 @@ def _flatten_hint(path: LeftPath, kernel: Kernel) -> str:
     counts = counted([path], kernel) or [said_or_guessed(path)]
     expected = flattening(nest, counts[0], kernel)
     worst = expected if counts[0].is_known else flattening_at_worst(nest, kernel)
+    if round(max(worst, expected), 2) <= 1:
+        return ""
     return f"{FLATTEN}: expected {span_of(worst, expected)} times as fast"
 
 

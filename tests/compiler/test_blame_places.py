@@ -53,6 +53,103 @@ TILES = """__global__ void k(const float *x, float *y, int n) {
 """
 
 
+SORTED = """__global__ void k(const int *x, int *y, int n) {
+    int v[8];
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        for (int k = 0; k < 8; k++) {
+            int t = x[8 * i + k], j = k - 1;
+#pragma ccc while
+            while (j >= 0 && v[j] > t) { v[j + 1] = v[j]; j--; }
+            v[j + 1] = t;
+        }
+        y[i] = v[v[1] & 7] + v[3];
+    }
+}
+"""
+STACKED = """__global__ void k(const float *x, float *y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0.5f) {
+            float low[20], high[20], sum = 0;
+            low[0] = 0; high[0] = x[i];
+#pragma ccc while
+            for (int top = 1; top > 0;) {
+                float a = low[--top], b = high[top], half = 0.5f * (a + b);
+                if (b - a < 0.1f || top > 17) sum += sinf(half);
+                else { low[top] = a; high[top++] = half; low[top] = half; high[top++] = b; }
+            }
+            y[i] = sum;
+        }
+    }
+}
+"""
+WAVES = """__device__ float wave(float x) {
+    x -= floorf(x);
+    for (int k = 0; k < 9; ++k) x = x * x * (3 - 2 * x) + 0.1f * k;
+    return x;
+}
+__global__ void __launch_bounds__(128) k(const float *x, float *y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float base = x[i];
+#pragma ccc if prob(0.2)
+        if (base > 0.3f) {
+            float amp = 0.5f, f = 2;
+#pragma ccc while
+            while (amp > 0.01f) {
+                base += amp * wave(base * f) * wave(f);
+                amp *= 0.5f - 0.2f * fabsf(base);
+                f *= 2;
+            }
+        }
+        y[i] = base;
+    }
+}
+"""
+LEFT_EARLY = """__global__ void k(const int *__restrict__ code, int *y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int made = 1;
+#pragma ccc while
+        for (int s = 0; s < 100; s++) {
+            int op = code[(i * 11 + s) & 4095];
+            if (op == 6) { if (s > 3) break; } else made = made * 3 + op;
+            float f = made;
+            for (int k = 0; k < 8; k++) f = sinf(f) * 3.f;
+            made += (int)f;
+        }
+        y[i] = made;
+    }
+}
+"""
+
+
+def test_copies_of_one_annotation_are_no_others(tmp_path: Path) -> None:
+    lines = said(SORTED, tmp_path, Options(strategy=COLLECT))
+    assert lines
+    assert all('put "#pragma unroll 1" before' in line for line in lines)
+    assert not any("on line" in line for line in lines)
+
+
+def test_a_branch_around_takes_an_array_along(tmp_path: Path) -> None:
+    lines = said(STACKED, tmp_path, Options(strategy=COLLECT))
+    hint = "remove this annotation, so that the branch on line 4 takes it all as one task"
+    assert any(hint in line for line in lines if ":8:1: " in line)
+
+
+def test_what_is_said_of_a_branch_counts_for_the_loop_in_it(tmp_path: Path) -> None:
+    """Also once the branch is left, since the loop serves it all."""
+    lines = said(WAVES, tmp_path, Options())
+    assert not any(":13:1: " in line for line in lines)
+
+
+def test_a_loop_that_some_lanes_leave_early_has_other_turns_for_each(tmp_path: Path) -> None:
+    (line,) = said(LEFT_EARLY, tmp_path, Options())
+    assert "nothing is known of its turns" in line
+
+
 @pytest.mark.parametrize("jump", ["break", "goto out"])
 def test_the_line_of_a_jump_is_named(jump: str, tmp_path: Path) -> None:
     (line,) = said(LEAVES.replace("JUMP", jump), tmp_path, Options(strategy=COLLECT))

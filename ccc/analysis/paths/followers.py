@@ -28,6 +28,7 @@ from ccc.analysis.paths.model import (
     at,
     instructions_of,
 )
+from ccc.ir.markers import Marker
 
 PATHS = ("then", "else", "case", "while", "variable", "recursion")
 """The markers of paths."""
@@ -49,7 +50,11 @@ def check_loops_in_rest(path: CheckedPath, facts: Facts) -> None:
         return
     loop = max((one for one in loops if loops[0] <= one), key=len)
     why, hint = "that is not collected", ""
-    if _is_annotated(loop, facts):
+    markers = _inner_loops(loop, facts)
+    if path.marker in markers:
+        why = "a copy of this one, since nvcc has unrolled the loop around it"
+        hint = '; put "#pragma unroll 1" before that'
+    elif markers:
         why = "that is annotated, and cannot be collected"
         hint = "; do first what is said of that, or split the annotated loop in two"
     if _fetches_behind(path, facts):
@@ -71,11 +76,11 @@ def _fetches_behind(path: PlacedPath, facts: Facts) -> bool:
     return bool(find_fetches(path, facts, frozenset()))
 
 
-def _is_annotated(loop: frozenset[str], facts: Facts) -> bool:
-    """Whether a loop is a path by what stands in it, but not in loops within."""
+def _inner_loops(loop: frozenset[str], facts: Facts) -> list[Marker]:
+    """What marks a loop to be a path, and stands in no loop within."""
     inner = {label for one in facts.loops if one.blocks < loop for label in one.blocks}
     markers = (marker for label in loop - inner for marker in facts.blocks[label].markers)
-    return any(one.kind in INNER_LOOPS for one in markers)
+    return [one for one in markers if one.kind in INNER_LOOPS]
 
 
 def _holds_paths(path: PlacedPath, facts: Facts) -> bool:

@@ -27,6 +27,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.local_memory import Edge, Word
 from ccc.analysis.paths.model import CheckedPath, FoundPath, PlacedPath, Refused, at
 from ccc.analysis.print_arguments import PRINT, bytes_printed
+from ccc.ir.markers import ARMS
 from ccc.ir.nodes import Instruction
 
 MOST_WORDS = 32
@@ -76,7 +77,7 @@ def check_own_memory(
         raise Refused(
             "its turns pass local memory (an array of the thread's own) on, but a task may go on "
             f"in another lane after each{at(passed_on)}"
-            f"{_print_hint(passed_on, facts) or _hint_at_turns(words, others)}"
+            f"{_print_hint(passed_on, facts) or _hint_at_turns(path, words, others)}"
         )
     if found_again is not None:
         raise Refused(
@@ -111,35 +112,47 @@ def _refuse_sharing(
         )
     raise Refused(
         "the path shares local memory (an array of the thread's own) with code outside it"
-        f"{at(culprit)}{_print_hint(culprit, facts) or _hint_at_sharing(words, others)}"
+        f"{at(culprit)}{_print_hint(culprit, facts) or _hint_at_sharing(path, words, others)}"
     )
 
 
-def _hint_at_turns(words: Collection[Word], others: Collection[FoundPath]) -> str:
+def _hint_at_turns(
+    path: CheckedPath, words: Collection[Word], others: Collection[FoundPath]
+) -> str:
     """What to do about an array that may go with a task, but for its size or for other paths."""
+    around = path.parent
+    if around is not None and around.marker.kind in ARMS:
+        return (
+            f"; remove this annotation, so that the branch on line {around.marker.span.line} takes "
+            "it all as one task"
+        )
     if len(words) > MOST_WORDS:
         return (
             f"; {_too_many(words)}: make the array smaller, put all that uses it, and not the loop "
             'alone, into a branch marked "ccc if", or walk a tree without a stack, by links to '
             "parents or to what comes next"
         )
-    return f"; {_alone(others)}" if words and others else ""
+    return f"; {_alone(path, others)}" if words and others else ""
 
 
-def _hint_at_sharing(words: Collection[Word], others: Collection[FoundPath]) -> str:
+def _hint_at_sharing(
+    path: CheckedPath, words: Collection[Word], others: Collection[FoundPath]
+) -> str:
     """The same where the path gets the array from other code."""
     if not words or not (others or len(words) > MOST_WORDS):
         return ""
-    more = _too_many(words) if len(words) > MOST_WORDS else _alone(others)
+    more = _too_many(words) if len(words) > MOST_WORDS else _alone(path, others)
     return f"; {IN_PATH}, and fill it there; {more}"
 
 
-def _alone(others: Iterable[FoundPath]) -> str:
-    lines = " and ".join(map(str, sorted({one.marker.span.line for one in others})))
-    return (
-        "the array may go with the tasks of a loop's only annotation: remove "
-        f"{'those on lines' if ' ' in lines else 'that on line'} {lines}"
-    )
+def _alone(path: CheckedPath, others: Iterable[FoundPath]) -> str:
+    """What to do about other paths of the loop, which may be copies of the same annotation."""
+    apart = {one.marker.span.line for one in others if one.marker != path.marker}
+    lines = " and ".join(map(str, sorted(apart)))
+    remove = f"remove {'those on lines' if ' ' in lines else 'that on line'} {lines}"
+    unroll = 'nvcc has made copies of this one: put "#pragma unroll 1" before the loop around it'
+    what = remove if lines else unroll
+    return f"the array may go with the tasks of a loop's only annotation: {what}"
 
 
 def _too_many(words: Collection[Word]) -> str:
