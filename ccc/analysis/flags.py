@@ -45,7 +45,7 @@ def find_flag(
     operation = next(
         (one for one in SETS if all(_keeps_a_flag(i, web, one, facts) for i in mine)), None
     )
-    exact = _exact(web, mine)
+    exact = _exact(web, mine, facts)
     masked = {i.operands[1] for i in mine if i.name == "and" and "pred" not in i.types}
     if operation == "or" and not masked <= exact:
         return None  # a number that stands for 1 may have no bit in the mask
@@ -88,15 +88,35 @@ def _keeps_a_flag(
 
 
 def _is_a_bit(value: Operand, facts: Facts) -> bool:
-    """Whether a value is 0 or 1 by what makes it, whatever that is made of."""
-    made = facts.makers.get(value, ()) if isinstance(value, Register) else ()
-    choices = {"selp": (1, 3), "and": (2, 3)}
-    return bool(made) and all(
-        one.guard is None
-        and one.name in choices
-        and all(_integer(o) in _BOTH for o in one.operands[slice(*choices[one.name])])
-        for one in made
-    )
+    """Whether a value is 0 or 1 by all that makes it, and by what makes that, round loops, too."""
+    seen, worklist = {value}, [value]
+    while worklist:
+        one = worklist.pop()
+        if not isinstance(one, Register):
+            if _integer(one) not in _BOTH:
+                return False
+            continue
+        parts = [_bits_of(maker) for maker in facts.makers.get(one, ())]
+        more = {operand for operands in parts for operand in operands or ()} - seen
+        if not parts or None in parts:
+            return False
+        seen |= more
+        worklist += more
+    return True
+
+
+def _bits_of(maker: Instruction) -> tuple[Operand, ...] | None:
+    """What has to be 0 or 1 for what an instruction makes to be; None if nothing makes it so."""
+    sources = maker.operands[1:]
+    if maker.guard is not None or not isinstance(maker.operands[0], Register):
+        return None
+    if maker.name == "and" and _integer(sources[1]) in _BOTH:
+        return ()
+    if maker.name in ("mov", "cvt") and all(kind[0] in "usb" for kind in maker.types):
+        return sources
+    if maker.name in ("selp", "and", "or", "xor") and "pred" not in maker.types:
+        return sources[:2]
+    return None
 
 
 def _chooses(sources: tuple[Operand, ...], mine: list[bool], value: int) -> bool:
@@ -109,23 +129,26 @@ def _chooses(sources: tuple[Operand, ...], mine: list[bool], value: int) -> bool
     )
 
 
-def _exact(web: set[Register], mine: Collection[Instruction]) -> set[Register]:
+def _exact(web: set[Register], mine: Collection[Instruction], facts: Facts) -> set[Register]:
     """The registers that hold nothing but 0 and 1; others may hold any number for 1."""
     exact = {register for register in web if register.bits > 1}
     shrunk = True
     while shrunk:
-        loose = {
-            instruction.operands[0]
-            for instruction in mine
-            if instruction.name == "or"
-            or (
-                instruction.name in ("mov", "cvt", "selp")
-                and any(s in web and s not in exact for s in instruction.operands[1:3])
-            )
-        }
+        loose = {i.operands[0] for i in mine if _is_loose(i, web, exact, facts)}
         shrunk = not exact.isdisjoint(loose)
         exact -= loose
     return exact
+
+
+def _is_loose(
+    instruction: Instruction, web: set[Register], exact: set[Register], facts: Facts
+) -> bool:
+    """Whether what an instruction makes of a flag may be any number for 1."""
+    sources = instruction.operands[1:3]
+    if instruction.name == "or":
+        return not all(one in exact or _is_a_bit(one, facts) for one in sources)
+    is_copy = instruction.name in ("mov", "cvt", "selp")
+    return is_copy and any(one in web and one not in exact for one in sources)
 
 
 def _is_zero_or_one(definition: Definition, facts: Facts, depth: int) -> bool:
