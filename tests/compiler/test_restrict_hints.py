@@ -78,7 +78,7 @@ WAITS = (
 def test_who_looks_at_a_member_before_the_path_may_promise(tmp_path: Path) -> None:
     (line,) = said(WAITS.replace("CLAUSES", ""), tmp_path, Options(strategy=COLLECT))
     clauses = "noalias(g.next, g.value)"
-    assert f"; leave the critical section before the branch, or promise {clauses} [in k]" in line
+    assert f"into the branch, too, or promise {clauses} [in k]" in line
     promised = WAITS.replace("CLAUSES", clauses)
     assert said(promised, tmp_path, Options(strategy=COLLECT)) == []
 

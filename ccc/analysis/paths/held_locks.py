@@ -41,8 +41,7 @@ def holding(
         by_name: only what begins with the same parameter, as far as that is known, takes it; so
             that counters that are in no way told apart from it do not.
     """
-    loop = next((one for one in facts.loops if one.blocks == spin.blocks), None)
-    free = _free_number(spin, LoopConditions(loop, facts), facts) if loop else None
+    free = _free_number(spin, facts)
     waits = spin.blocks if spin.blocks < set(blocks) else frozenset[str]()
     own = {label: list(facts.blocks[label].instructions) for label in set(blocks) - waits}
 
@@ -101,9 +100,19 @@ def _exchanges(instruction: Instruction) -> bool:
     return instruction.name == "atom" and "exch" in instruction.modifiers
 
 
-def _free_number(spin: Spin, slices: LoopConditions, facts: Facts) -> int | None:
+def gives_back(instruction: Instruction, spin: Spin, facts: Facts) -> bool:
+    """Whether an instruction gives back the lock that lanes wait for."""
+    free = _free_number(spin, facts)
+    return free is not None and _gives_back(instruction, spin.poll, free, facts)
+
+
+def _free_number(spin: Spin, facts: Facts) -> int | None:
     """What a lock holds that is free: what a compare-and-swap expects, or what an exchange must
     have found for the wait to end. None if that is not one number."""
+    loop = next((one for one in facts.loops if one.blocks == spin.blocks), None)
+    if loop is None:
+        return None
+    slices = LoopConditions(loop, facts)
     poll = spin.poll
     if poll.name == "atom" and "cas" in poll.modifiers:
         literal = facts.literal(poll.operands[2])

@@ -15,7 +15,7 @@ from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.loop_conditions import LoopConditions
-from ccc.analysis.paths.held_locks import ended_by, holding, may_end
+from ccc.analysis.paths.held_locks import ended_by, gives_back, holding, may_end
 from ccc.analysis.paths.model import CheckedPath, Refused, at, instructions_of
 from ccc.analysis.paths.promises import find_promise
 from ccc.analysis.polled import is_strong, roots
@@ -146,20 +146,33 @@ def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
                 f"its turns may wait for one another{at(poll)}; keep what they draw numbers from "
                 "in an array of its own"
             )
-        table = _way_out_of_a_table(poll, ending[0], facts)
         raise Refused(
-            f"a lock may still be held when a turn ends{at(poll)}; give it back in the turn that "
-            f"takes it{table}"
+            f"a lock may still be held when a turn ends{at(poll)}; {_in_turn(mine, path, facts)}"
+            f"{_way_out_if_apart(poll, ending[0], facts)}"
         )
 
 
+def _in_turn(spin: Spin, path: CheckedPath, facts: Facts) -> str:
+    """What serves where a turn may end with a lock: nvcc moves behind a loop what is done once, so
+    that the source may give it back in the turn that takes it."""
+    others = instructions_of(path.loop.loop.blocks - path.blocks, facts)
+    whole = 'put this loop, and all that is done with the lock, into a branch marked "ccc if"'
+    behind = next((one for one in others if gives_back(one, spin, facts)), None)
+    if behind is not None:
+        return f"nvcc gives it back behind the loop{at(behind)}: {whole}"
+    return f"give it back in the turn that takes it, or {whole}"
+
+
 def _way_out(poll: Instruction, other: Instruction, facts: Facts) -> str:
-    """What serves where lanes only seem to wait: they may read what nobody writes, or look for a
-    free place where others seem to write."""
-    leave = "leave the critical section before the branch"
-    if not is_strong(poll) and facts.memory.apart.may_be_restricted(poll):
+    """What serves where lanes wait for a lock, or only seem to wait: they may read what nobody
+    writes, or go from place to place where others seem to write."""
+    leave = "give a lock back before the branch, or put the loop that waits into the branch, too"
+    mine, others = roots(poll, facts), roots(other, facts)
+    is_written = mine is not None and others is not None and not mine.isdisjoint(others)
+    may_be_restricted = facts.memory.apart.may_be_restricted(poll)
+    if not is_strong(poll) and may_be_restricted and not is_written:
         return f"{RESTRICT}, or {leave}"
-    return leave + _way_out_of_a_table(poll, other, facts)
+    return leave + _way_out_if_apart(poll, other, facts)
 
 
 def _promise_hint(spin: Spin, others: Iterable[Instruction], facts: Facts) -> str:
@@ -172,13 +185,14 @@ def _promise_hint(spin: Spin, others: Iterable[Instruction], facts: Facts) -> st
     return f", or promise {promise}" if promise else ""
 
 
-def _way_out_of_a_table(poll: Instruction, other: Instruction, facts: Facts) -> str:
-    """What serves where lanes only look for a free place of a table; nothing of others."""
+def _way_out_if_apart(poll: Instruction, other: Instruction, facts: Facts) -> str:
+    """What serves where lanes wait for nobody if something else is written elsewhere, as those do
+    that look for a free place of a table, or walk to another place with each swap."""
     apart = facts.memory.apart
     could_be = apart.could_be(poll, other) and not apart.are(poll, other)
-    if "cas" not in poll.modifiers or not could_be:
+    if not is_strong(poll) or not could_be or not apart.may_be_restricted(poll):
         return ""
-    return ', or, where it takes free places of a table, declare its pointer "__restrict__"'
+    return ', or, if no other pointer leads to what it looks at, declare that "__restrict__"'
 
 
 def _looks_at_its_own(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
