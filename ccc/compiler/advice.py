@@ -30,6 +30,8 @@ _CALLS = {
 }
 """What users write, by the function that nvcc 13 calls for it."""
 _OTHERWISE = "or ask for strategy"
+_ANOTHER = ("or ", "or, ")
+"""How advice begins that goes behind other advice."""
 UNIFORM = "all lanes of a warp"
 """How reasons begin for which nothing serves."""
 
@@ -198,13 +200,13 @@ def advised(record: Record, kernels: list[KernelRecord], *, is_called: bool = Tr
     head, separator, tail = parts_of(remark.reason)
     if isinstance(record, PathRecord) and _is_in_blocks(record, kernels):
         other = _find(BLOCKS, remark.reason)
-        tail = tail if other is None else with_rest(other, tail)
+        tail = tail if other is None else _before(other, tail)
     if remark.reason == NOT_INLINED and not is_called:
         tail = UNCALLED
     elif remark.reason.startswith(UNIFORM):
         tail = "remove the annotation"
-    elif not tail or tail.startswith(_OTHERWISE):
-        tail = with_rest(_find(ADVICE, remark.reason) or "", tail)
+    elif not tail or tail.startswith(_ANOTHER):
+        tail = _before(_find(ADVICE, remark.reason) or "", tail)
     return replace(remark, reason=f"{head}; {tail}" if tail else f"{head}{separator}")
 
 
@@ -254,6 +256,12 @@ def with_rest(advice: str, said: str) -> str:
     """Other advice, with what was said besides of a strategy that serves."""
     _, alternative, strategy = said.partition(_OTHERWISE)
     return "; ".join(filter(None, [advice, alternative + strategy]))
+
+
+def _before(advice: str, said: str) -> str:
+    """Advice in place of what was said, or before it, if that is another way out."""
+    is_another = said.startswith(_ANOTHER)
+    return "; ".join(filter(None, [advice, said])) if is_another else with_rest(advice, said)
 
 
 def _find(table: dict[str, str], reason: str) -> str | None:

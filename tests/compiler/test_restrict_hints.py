@@ -117,3 +117,42 @@ def test_of_a_parameter_that_lanes_look_at_it_can_be_said(tmp_path: Path) -> Non
     line, *_ = walk(tmp_path, "int *last, int *next, int *value", "")
     assert f"; {RESTRICT} [in k]" in line
     assert walk(tmp_path, "const int *__restrict__ last, int *next, int *value", "") == []
+
+
+BEHIND = """struct Rows { int *x, *y; };
+__global__ void __launch_bounds__(64) k(const int *row, PARAMETERS, int *z, int n) {
+#pragma ccc for CLAUSES
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        const int begin = row[i], end = row[i + 1];
+#pragma ccc for variable
+        for (int e = begin; e < end; ++e) {
+#pragma ccc if
+            if (e % 8 > 3) { int s = e; for (int k = 0; k < 40; ++k) s = s * s + e; OFx[e] = s; }
+        }
+        z[i] = OFREAD[i] + 1;
+    }
+}
+"""
+
+
+def behind(tmp_path: Path, parameters: str, of: str, read: str = "y", clauses: str = "") -> str:
+    source = BEHIND.replace("PARAMETERS", parameters).replace("CLAUSES", clauses)
+    source = source.replace("OF", of).replace("READ", read)
+    return "; ".join(said(source, tmp_path, Options(strategy=COLLECT)))
+
+
+def test_what_a_task_shares_with_what_follows_is_shown_on_both_sides(tmp_path: Path) -> None:
+    line = behind(tmp_path, "int *x, int *y", "", read="x")
+    assert 'what follows the loop around it ("z" or "x", k.cu:11, PTX line ' in line
+    assert "which would no longer wait for it (k.cu:9, PTX line " in line
+    assert line.endswith("; move what follows that loop into an annotated loop of its own [in k]")
+
+
+def test_what_only_seems_to_be_shared_with_what_follows_can_be_said(tmp_path: Path) -> None:
+    line = behind(tmp_path, "int *x, int *y", "")
+    apart = "if the pointers of both never lead to the same memory"
+    assert f'of its own; or, {apart}, declare them "__restrict__" [in k]' in line
+    assert behind(tmp_path, "int *__restrict__ x, int *y", "") == ""
+    line = behind(tmp_path, "Rows g", "g.")
+    assert f"of its own; or, {apart}, promise noalias of them [in k]" in line
+    assert behind(tmp_path, "Rows g", "g.", clauses="noalias(g.x, g.y, z)") == ""

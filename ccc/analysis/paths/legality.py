@@ -18,6 +18,7 @@ from ccc.analysis.paths.model import (
     at,
     instructions_of,
 )
+from ccc.analysis.paths.promises import apart_hint, find_clashes
 from ccc.analysis.paths.reductions import register_at
 from ccc.ir.nodes import Instruction
 from ccc.ptx.barriers import waits_for_the_block
@@ -187,13 +188,13 @@ def check_order(path: PlacedPath, facts: Facts) -> None:
     if around.marker.kind != "variable":
         waits_not["the other turns of the loop around it"] = around.blocks
     for what, blocks in waits_not.items():
-        clash = facts.memory.find_conflict(
-            instructions_of(path.region, facts), instructions_of(blocks, facts)
-        )
-        if clash is not None:
+        others = list(instructions_of(blocks, facts))
+        clashes = find_clashes(instructions_of(path.region, facts), others, facts)
+        if clashes:
+            here, there = clashes[0]
             raise Refused(
-                f"it may access the same memory as {what}, which would no longer wait for it"
-                f"{at(clash[0])}"
+                f"it may access the same memory as {what}{at(there)}, which would no longer wait "
+                f"for it{at(here)}{apart_hint(clashes, facts)}"
             )
 
 

@@ -29,6 +29,32 @@ def find_promise(
     return f"noalias(a, b) of the pointers read in PTX line {read} and written in {written}"
 
 
+def find_clashes(
+    first: Iterable[Instruction], second: Sequence[Instruction], facts: Facts
+) -> list[tuple[Instruction, Instruction]]:
+    """The instructions of two groups whose order may matter, two and two; first those that no
+    promise could tell apart."""
+    memory = facts.memory
+    if not memory.conflict(first := list(first), second):
+        return []
+    ours = [one for one in first if memory.conflict([one], second)]
+    others = [one for one in second if memory.conflict(ours, [one])]
+    pairs = ((one, other) for one in ours for other in others)
+    found = [pair for one, other in pairs if (pair := memory.find_conflict([one], [other]))]
+    return sorted(found, key=lambda pair: memory.apart.could_be(*pair))
+
+
+def apart_hint(clashes: Iterable[tuple[Instruction, Instruction]], facts: Facts) -> str:
+    """What to say about pointers, if that would tell all of some accesses apart."""
+    apart = facts.memory.apart
+    if not all(apart.could_be(*pair) for pair in clashes):
+        return ""
+    said = "promise noalias of them"
+    if all(any(map(apart.may_be_restricted, pair)) for pair in clashes):
+        said = 'declare them "__restrict__"'
+    return f"; or, if the pointers of both never lead to the same memory, {said}"
+
+
 def _lines(instructions: Iterable[Instruction]) -> str:
     numbers = sorted({one.span.line for one in instructions})
     return ", ".join(map(str, numbers))
