@@ -383,15 +383,11 @@ def _without_declined(diagnostics: Sequence[str], remarks: Remarks) -> list[str]
 
 
 def _refused(annotations: Sequence[Annotation], remarks: Remarks, marked: str) -> set[int]:
-    """The annotations that no copy of their code could be transformed for, in ``marked`` PTX.
-
-    What says how many lanes come to a path that was transformed has to stay.
-    """
+    """The annotations that no copy of their code could be transformed for, in ``marked`` PTX."""
     told = [remark for mine in remarks.values() for remark in mine]
     applied = {remark.position for remark in told if remark.applied}
     refused = {remark.position for remark in told} - applied
-    told_of = {branch for a in annotations if a.span in applied for branch in a.branches}
-    left = {a.id for a in annotations if a.span in refused and a.id not in told_of}
+    left = {a.id for a in annotations if a.span in refused}
     for loop in reversed(annotations):  # inner loops first
         if loop.directive != "for" or not left.issuperset(_held(loop, annotations)):
             continue

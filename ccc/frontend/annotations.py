@@ -42,9 +42,9 @@ _REPARSED = 1 << 18  # bytes read again when the file around a statement cannot 
 class Annotation:
     """One pragma that was turned into markers.
 
-    ``loop`` is the ``id`` of the innermost ``ccc for`` around a ``ccc if``; ``branches`` are those
-    of the branches around it that say how many lanes take them; ``home`` is the function that it
-    stands in or before; ``statement`` is what it stands before, up to the body, in one line.
+    ``loop`` is the ``id`` of the innermost ``ccc for`` around a ``ccc if``; ``home`` is the
+    function that it stands in or before; ``statement`` is what it stands before, up to the body,
+    in one line.
     """
 
     id: int
@@ -54,7 +54,6 @@ class Annotation:
     loop: int | None = None
     home: Home | None = None
     statement: str = ""
-    branches: tuple[int, ...] = ()
 
 
 class Annotations:
@@ -152,13 +151,7 @@ class Annotations:
         span = self.span(placed)
         home = home_of(self.tree.root_node, placed.at, self.code)
         clauses = placed.pragma.clauses
-        branches = tuple(
-            one.id
-            for one in self.placement.placed
-            if one.is_branch and "prob" in one.pragma.clauses and one.holds(placed)
-        )
-        head = self._head(placed)
-        return Annotation(placed.id, placed.name, span, clauses, inner, home, head, branches)
+        return Annotation(placed.id, placed.name, span, clauses, inner, home, self._head(placed))
 
     def _head(self, placed: Placed) -> str:
         """A statement up to its body, in one line."""

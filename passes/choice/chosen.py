@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ccc.analysis.callees import callee
+from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.analysis.paths.model import instructions_of
 from ccc.demangle import demangle
 from ccc.passes.choice.path_cost import PathCost
@@ -106,6 +107,8 @@ class Chosen:
         per_turn = " a turn" if self.cost.path.repeats else ""
         from_ = self.cost.lanes.length_from
         length = f"{in_instructions(self.cost.own.instructions)}{per_turn} {from_}"
+        if self._holds_loops(kernel):
+            length = f"{length} besides the loops that are marked in it"
         if unseen := self._unseen(kernel):
             length = f"{length} without {unseen}, which is in no code of this file"
         if not self.considered:
@@ -130,6 +133,12 @@ class Chosen:
         if unseen and not self.cost.lanes.is_known:
             way_out = f"{TELL_TURNS}, or strategy({best}) insists, if that takes long"
         return "; ".join(filter(None, [told, self._few_counted(why), way_out]))
+
+    def _holds_loops(self, kernel: Kernel) -> bool:
+        """Whether other annotated loops lie in the path, which are counted by themselves."""
+        own, blocks = self.cost.path.marker, kernel.facts.blocks
+        markers = (one for label in self.cost.path.blocks for one in blocks[label].markers)
+        return any(one.kind in INNER_LOOPS and one != own for one in markers)
 
     def _unseen(self, kernel: Kernel) -> str:
         """A function that the path calls and whose length nobody knows, if there is one."""

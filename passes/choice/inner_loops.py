@@ -59,15 +59,9 @@ class InnerLoops:
         return self._handed_on(one, name, entered)
 
     def _left(self, one: PathCost, entered: float, gathered: bool) -> tuple[float, Work]:
-        """Where each lane runs its own list, as nvcc makes it.
-
-        Lanes that were gathered need as many turns as chance has it; but where nothing is known of
-        these, and it is taken that all lanes agree, they do wherever they come from, as about loops
-        that are not annotated.
-        """
+        """Where each lane runs its own list, as nvcc makes it."""
         lanes, turns = one.lanes, one.lanes.most_turns
-        agree = turns == lanes.turns and not lanes.is_known
-        if gathered and entered and not agree:
+        if gathered and entered:
             turns = max(turns, most(lanes.turns, lanes.lanes / entered))
         executions = entered * turns
         read = one.turn.apart(lanes.together, one.turn.in_a_row, self.arch)
