@@ -93,6 +93,7 @@ def _check_behind(spin: Spin, loop: Loop, facts: Facts) -> None:
                 raise Refused(
                     f"lanes may wait in the loop{at(poll)} for what is done behind it"
                     f"{at(instruction)}; wait before the loop, or after it"
+                    f"{_way_out_if_apart(poll, instruction, facts)}"
                 )
 
 
@@ -192,7 +193,7 @@ def _way_out_if_apart(poll: Instruction, other: Instruction, facts: Facts) -> st
     could_be = apart.could_be(poll, other) and not apart.are(poll, other)
     if not is_strong(poll) or not could_be or not apart.may_be_restricted(poll):
         return ""
-    return ', or, if no other pointer leads to what it looks at, declare that "__restrict__"'
+    return ', or, if no other pointer leads to what the lanes look at, declare that "__restrict__"'
 
 
 def _looks_at_its_own(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
