@@ -7,7 +7,7 @@ turns of an inner loop a task may be set aside, too, and keep what it has taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from ccc.analysis.apart import RESTRICT
@@ -40,15 +40,15 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
     for spin in facts.spins:
         if spin.blocks < loop.blocks and not spin.gives_up:
             _check_behind(spin, loop, facts)
-        if spin.blocks <= path.blocks and not (spin.gives_up and spin.seeks):
-            if path.repeats:
-                _check_turns(spin, path, facts)
-            _check_beginning(spin, path, facts)
-        if not spin.blocks < loop.blocks or spin.blocks <= path.blocks:
+        is_inside = spin.blocks <= path.blocks
+        if is_inside and path.repeats and not (spin.gives_up and spin.seeks):
+            _check_turns(spin, path, facts)
+        is_before = not is_inside and path.entry in _in_iteration(loop, spin.blocks, facts)
+        if spin.blocks < loop.blocks and not is_before and not (spin.gives_up and spin.seeks):
+            _check_beginning(spin, path, later, facts)
+        if not spin.blocks < loop.blocks or not is_before:
             continue
         if path.carries_parent and _looks_at_its_own(spin, path, facts):
-            continue
-        if path.entry not in _in_iteration(loop, spin.blocks, facts):
             continue
         polled = [roots(poll, facts) or frozenset() for poll in spin.polls]
         named = frozenset[str]().union(*polled)
@@ -97,9 +97,11 @@ def _check_behind(spin: Spin, loop: Loop, facts: Facts) -> None:
                 )
 
 
-def _check_beginning(spin: Spin, path: CheckedPath, facts: Facts) -> None:
-    """That no lane holds a lock when a path begins in which others wait for it: its task may be set
-    aside.
+def _check_beginning(spin: Spin, path: CheckedPath, later: Collection[str], facts: Facts) -> None:
+    """That no lane holds a lock when a path begins for which others wait, in the path or where they
+    pass it by or have left it behind: its task may be set aside.
+
+    Only where the task, or what follows it, gives the lock back, has the latter to wait for it.
 
     Raises:
         Refused: one may.
@@ -113,10 +115,18 @@ def _check_beginning(spin: Spin, path: CheckedPath, facts: Facts) -> None:
     conditions = LoopConditions(loop, facts)
     for poll in spin.anew:
         mine = replace(spin, polls=(poll,))
-        if path.entry in holding(mine, before, conditions, facts, by_name=True):
+        if path.entry not in holding(mine, before, conditions, facts, by_name=True):
+            continue
+        if spin.blocks <= path.blocks:
             raise Refused(
                 f"a lock may be held when the path begins in which others wait for it{at(poll)}; "
                 "take it and give it back in the path, or before it"
+            )
+        others = (one for one in instructions_of(later, facts) if one is not poll)
+        if any(may_end(mine, one, facts) for one in others):
+            raise Refused(
+                "a lock may be held when the path begins, for which others wait beside it or "
+                f"behind it{at(poll)}; take it and give it back in the path, or before it"
             )
 
 
