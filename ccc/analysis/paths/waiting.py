@@ -46,6 +46,7 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
         is_before = not is_inside and path.entry in _in_iteration(loop, spin.blocks, facts)
         if spin.blocks < loop.blocks and not is_before and not (spin.gives_up and spin.seeks):
             _check_beginning(spin, path, later, facts)
+            _check_draws(spin, path, facts)
         if not spin.blocks < loop.blocks or not is_before:
             continue
         if path.carries_parent and _looks_at_its_own(spin, path, facts):
@@ -106,13 +107,7 @@ def _check_beginning(spin: Spin, path: CheckedPath, later: Collection[str], fact
     Raises:
         Refused: one may.
     """
-    loop = path.loop.loop
-
-    def back(label: str) -> Iterable[str]:
-        return facts.graph.predecessors(label) if label != loop.header else ()
-
-    before = (loop.blocks & reachable(back, [path.entry])) - path.blocks
-    conditions = LoopConditions(loop, facts)
+    before, conditions = _before(path, facts), LoopConditions(path.loop.loop, facts)
     for poll in spin.anew:
         mine = replace(spin, polls=(poll,))
         if path.entry not in holding(mine, before, conditions, facts, by_name=True):
@@ -128,6 +123,38 @@ def _check_beginning(spin: Spin, path: CheckedPath, later: Collection[str], fact
                 "a lock may be held when the path begins, for which others wait beside it or "
                 f"behind it{at(poll)}; take it and give it back in the path, or before it"
             )
+
+
+def _before(path: CheckedPath, facts: Facts) -> frozenset[str]:
+    """The blocks from which control may come to a path in the same iteration."""
+    loop = path.loop.loop
+
+    def back(label: str) -> Iterable[str]:
+        return facts.graph.predecessors(label) if label != loop.header else ()
+
+    return (loop.blocks & reachable(back, [path.entry])) - path.blocks
+
+
+def _check_draws(spin: Spin, path: CheckedPath, facts: Facts) -> None:
+    """That no lane waits in a path, beside it or behind it until it is its turn by a number that
+    it has drawn before: a task that is set aside may have a lower one.
+
+    Raises:
+        Refused: one may.
+    """
+    waits = next((one for one in facts.loops if one.blocks == spin.blocks), None)
+    if waits is None or waits.blocks == path.loop.loop.blocks:
+        return
+    deciding = LoopConditions(waits, facts).of(*waits.blocks).difference(spin.polls)
+    asked = {register for one in deciding for register in one.used()}
+    makers = LoopConditions(path.loop.loop, facts).behind(asked)
+    blocks = (facts.blocks[label] for label in _before(path, facts) - waits.blocks)
+    drawn = (one for block in blocks for one in block.instructions if one in makers)
+    if (draw := next((one for one in drawn if one.name == "atom"), None)) is not None:
+        raise Refused(
+            f"what a lane waits for{at(spin.poll)} hangs on what it has drawn before the path"
+            f"{at(draw)}, and a task that is set aside may come before it; draw it where it waits"
+        )
 
 
 def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
