@@ -111,6 +111,9 @@ BLOCKS = {
 }
 """The same where the annotated loop is that over blocks; it goes before what a reason says."""
 
+FROM_COUNTER = "compute it in each turn from the counter"
+"""What serves where nothing is known of what turns hand on."""
+
 DECLINED = {
     "there are several paths": "ask for a strategy that serves several, such as queue",
     "a case goes on in the next one": (
@@ -148,7 +151,7 @@ DECLINED = {
     "the next iteration begins with what is read": "read it before the path",
     "no path that can be collected lies in it": "annotate the branch in it, or ask for nothing",
     "its turns are not said to be independent": 'if they are, mark the loop "ccc for variable"',
-    "its turns hand on a value": "compute it in each turn from the counter",
+    "its turns hand on a value": FROM_COUNTER,
     "it may end elsewhere than where a turn does": (
         'no "break", "return" or "goto" in the loop, and no condition besides its bound'
     ),

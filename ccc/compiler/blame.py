@@ -14,6 +14,7 @@ from ccc.analysis.paths.induction import BEFORE_IT, SUMS
 from ccc.analysis.paths.own_memory import IN_PATH
 from ccc.compiler.advice import parts_of, with_rest
 from ccc.compiler.lines import LineTable
+from ccc.compiler.respelled import FLUSHED, MISUSED, flags, respelled
 from ccc.errors import Span
 from ccc.frontend.marking import Marked
 from ccc.frontend.pragmas import BY_NO_REDUCTION, REDUCTIONS
@@ -24,6 +25,7 @@ _IN_PTX = re.compile(r"\(PTX line (\d+): ")
 _IN_CALL = re.compile(r"PTX line \d+: call\b")
 _SHARED = re.compile(r"PTX line \d+: [^\s;]*\.shared\b")
 _CALLEE = re.compile(r"call\S*\s+(?:\([^()]*\),\s*)?([\w$]+)")
+_PREDICATE = re.compile(r"PTX line \d+: [^\s;]*\.pred\b")
 _PLACE = re.compile(r"\((?=[^()]*PTX line)")
 _JUMPS = re.compile("the path (?:jumps out of|returns from) [^;]*")
 ARRAY = "(an array of the thread's own)"
@@ -39,11 +41,7 @@ _ABOUT = {
     f"local memory {ARRAY}": "arrays",
 }
 """What a reason is about, by words of it; the first counts."""
-_MISUSED = re.compile(r"the variable of a reduction \((.*?)\).*?(?=; or ask for strategy|$)")
-"""What a reason says where some variables are named already."""
 _MISUSED_AT = "; in the way is"
-_FLUSHED = "are none under -ftz=true"
-"""Where a reduction is none whatever the loop does with it."""
 KEEPS = {"min": "if the loop only keeps the least", "max": "if the loop only keeps the most"}
 OWN = "declare it in the loop"
 SEEDED = f"as of random numbers, {OWN}, and seed it there"
@@ -152,6 +150,7 @@ class Blame:
         names = self._names(remark, text, places)
         if not names and _about(text) == "arrays":
             text, names = self._with_variables(remark, text, places)
+        text = respelled(self._marked.suspects, remark.position, text, names)
         text = self._with_misused(remark, text, names)
         unnamed = self._unnamed(remark, text, names) if len(names) > 1 else []
         if unnamed:
@@ -221,8 +220,8 @@ class Blame:
     def _with_misused(self, remark: Remark, text: str, names: Sequence[str]) -> str:
         """What is said of reductions speaks of those with which the loop does more than that; where
         there is none, and something else may be at fault, that is one, or has to be no more."""
-        suspects, match = self._marked.suspects, _MISUSED.search(text)
-        if suspects is None or match is None or _MISUSED_AT in text or _FLUSHED in text:
+        suspects, match = self._marked.suspects, MISUSED.search(text)
+        if suspects is None or match is None or _MISUSED_AT in text or FLUSHED in text:
             return text
         if any(suspects.ends_loop(remark.position, name) for name in names):
             return text.replace(match[0], REDUCTION_HINT)
@@ -243,13 +242,17 @@ class Blame:
         if by is None:
             return text
         hint = ELEMENTS.format(by)
-        return _MISUSED.sub(hint, text.replace(REDUCTION_HINT, hint).replace(IN_PATH, hint))
+        return MISUSED.sub(hint, text.replace(REDUCTION_HINT, hint).replace(IN_PATH, hint))
 
     def _unnamed(self, remark: Remark, text: str, names: Sequence[str]) -> list[tuple[str, str]]:
         """What is updated as a reduction is, and not named as one, if that may be the reason: that
         of which the order of updates matters, or else some variables if all of them are."""
         suspects = self._marked.suspects
-        if suspects is None or _about(text) != "carried" or _MISUSED_AT in text:
+        match = MISUSED.search(text)
+        declared = match[1].split(" or ") if match else []
+        if suspects is None or _about(text) != "carried" or {*names} <= {*declared}:
+            return []
+        if _MISUSED_AT in text:
             return []
         every = [(suspects.operation(remark.position, name), name) for name in names]
         known = [(by, name) for by, name in every if by in REDUCTIONS]
@@ -380,6 +383,8 @@ class Blame:
         if about == "accessed" and _SHARED.search(text):
             about = "shared"
         names = suspects.names(remark.position, about, places)
+        if about == "handed" and _PREDICATE.search(text):
+            names = flags(suspects, remark.position) or names
         if not names and about == "uninitialised":
             names = suspects.names(remark.position, "carried", places)
         return names
@@ -420,4 +425,4 @@ def _with_clauses(text: str, variables: Sequence[tuple[str, str]]) -> str:
     clauses = " ".join(f"reduction({op}: {', '.join(by)})" for op, by in by_operation.items())
     what = "it" if len(variables) == 1 else "them"
     hint = f"if the loop does nothing else with {what}, say so on the loop: {clauses}"
-    return _MISUSED.sub(hint, text.replace(REDUCTION_HINT, hint))
+    return MISUSED.sub(hint, text.replace(REDUCTION_HINT, hint))

@@ -29,7 +29,7 @@ _FLAGS = {b"true": "|", b"1": "|", b"false": "&", b"0": "&"}
 _JOINED = {b"||": "|", b"&&": "&"}
 _BY_MORE = ("subscript_expression", "call_expression")
 """What brings more into a value than the variables that it names."""
-_SOUGHT = {b"<": ("min", "max"), b">": ("max", "min")}
+SOUGHT = {b"<": ("min", "max"), b">": ("max", "min")}
 """What is sought where a new value stands on the left of a comparison, or on its right."""
 
 
@@ -45,7 +45,7 @@ def changes_of(tree: Node, name: bytes) -> Iterator[Node]:
     """The assignments of a tree to a variable, or to what that leads to."""
     for node in every(tree, lambda node: node.type in CHANGES):
         place = _place(node.child_by_field_name(CHANGES[node.type]))
-        if place is not None and _text(place) in (name, b"*" + name):
+        if place is not None and text_of(place) in (name, b"*" + name):
             yield node
 
 
@@ -78,12 +78,12 @@ def operator(change: Node) -> str | None:
     differences, ``min``, ``*``; None where it makes it of other things, or of more, as ``s ^= s <<
     13`` does."""
     changed = _place(change.child_by_field_name(CHANGES[change.type]))
-    if changed is None or _asks_again(change, _text(changed).lstrip(b"*")):
+    if changed is None or _asks_again(change, text_of(changed).lstrip(b"*")):
         return None
     signs = [child.type for child in change.children]
     value = change.child_by_field_name("right")
     if "=" in signs and value is not None:
-        return _operator_in(_text(changed), bare(value) or value)
+        return _operator_in(text_of(changed), bare(value) or value)
     return next((_OPERATORS[sign] for sign in signs if sign in _OPERATORS), None)
 
 
@@ -94,10 +94,10 @@ def flag(change: Node) -> str | None:
     value = bare(change.child_by_field_name("right"))
     if changed is None or value is None or "=" not in [child.type for child in change.children]:
         return None
-    left, sign, right = _sides(value)
-    name = _text(changed)
+    left, sign, right = sides(value)
+    name = text_of(changed)
     joined = _JOINED.get(sign) if (left == name) != (right == name) else None
-    return _FLAGS.get(_text(value)) or joined
+    return _FLAGS.get(text_of(value)) or joined
 
 
 def is_stepped(
@@ -113,7 +113,7 @@ def _is_step(change: Node, others: Collection[bytes], own: Collection[bytes]) ->
     value = change.child_by_field_name("right")
     if changed is None or value is None or any(one.type in _BY_MORE for one in every_node(value)):
         return False
-    name = _text(changed).lstrip(b"*")
+    name = text_of(changed).lstrip(b"*")
     keeps = "=" not in [child.type for child in change.children]
     keeps = keeps or any(_uses(value, name)) or is_made_of(change, own)
     return keeps and not is_made_of(change, {one for one in others if one != name})
@@ -125,7 +125,9 @@ def takes_no_number(change: Node) -> bool:
     value = bare(change.child_by_field_name("right"))
     kept = value.child_by_field_name("consequence") if value else None
     changed = _place(change.child_by_field_name(CHANGES[change.type]))
-    return kept is not None and changed is not None and _text(bare(kept) or kept) == _text(changed)
+    return (
+        kept is not None and changed is not None and text_of(bare(kept) or kept) == text_of(changed)
+    )
 
 
 def is_made_of(change: Node, names: Collection[bytes | None]) -> bool:
@@ -134,18 +136,49 @@ def is_made_of(change: Node, names: Collection[bytes | None]) -> bool:
     return value is not None and any(node.text in names for node in identifiers_in(value))
 
 
+def follows_from(tree: Node, names: Collection[bytes | None]) -> set[bytes | None]:
+    """Some variables, with those that a tree makes of them, or sets where they say so."""
+    found, size = set(names), -1
+    while len(found) > size:
+        size = len(found)
+        found.update(
+            base.text
+            for change, base in changes(tree)
+            if is_made_of(change, found) or is_decided_by(change, found)
+        )
+        found.update(
+            name.text
+            for made in every(tree, lambda node: node.type == "init_declarator")
+            if (value := made.child_by_field_name("value"))
+            and any(node.text in found for node in identifiers_in(value))
+            for name in identifiers_in(made.child_by_field_name("declarator") or made)
+        )
+    return found
+
+
+def is_decided_by(change: Node, names: Collection[bytes | None]) -> bool:
+    """Whether a branch around an assignment asks for some variables."""
+    around = change.parent
+    while around is not None:
+        asked = around.child_by_field_name("condition") if around.type == "if_statement" else None
+        if asked is not None and any(node.text in names for node in identifiers_in(asked)):
+            return True
+        around = around.parent
+    return False
+
+
 def _operator_in(name: bytes, value: Node) -> str | None:
     """That of ``min(name, x)``, of ``name + x``, or of ``x < name ? x : name``."""
     if value.type == "conditional_expression":
         return _chosen_by(name, value)
     if value.type == "call_expression":
         function, listed = (value.child_by_field_name(part) for part in ("function", "arguments"))
-        called = _LEAST_OR_MOST.fullmatch(_text(function) if function else b"")
-        given = [_text(one) for one in listed.named_children] if listed else []
+        called = _LEAST_OR_MOST.fullmatch(text_of(function) if function else b"")
+        given = [text_of(one) for one in listed.named_children] if listed else []
         return called[1].decode() if called and given.count(name) == 1 else None
-    left, sign, right = _sides(value)
-    sides = (left, right) if sign.decode() in _COMMUTING else (left,)
-    is_update = value.type == "binary_expression" and name in sides
+    left, sign, right = sides(value)
+    places = (left, right) if sign.decode() in _COMMUTING else (left,)
+    is_update = value.type == "binary_expression" and name in places
     return _OPERATORS.get(f"{sign.decode()}=") if is_update else None
 
 
@@ -154,46 +187,46 @@ def _chosen_by(name: bytes, choice: Node) -> str | None:
     condition, *given = (
         choice.child_by_field_name(part) for part in ("condition", "consequence", "alternative")
     )
-    one, sign, other = _sides(bare(condition))
-    taken, left = (_text(node) if node else b"" for node in map(bare, given))
-    if sign[:1] not in _SOUGHT or {taken, left} != {one, other} or name not in (taken, left):
+    one, sign, other = sides(bare(condition))
+    taken, left = (text_of(node) if node else b"" for node in map(bare, given))
+    if sign[:1] not in SOUGHT or {taken, left} != {one, other} or name not in (taken, left):
         return None
-    return _SOUGHT[sign[:1]][(one == name) != (taken == name)]
+    return SOUGHT[sign[:1]][(one == name) != (taken == name)]
 
 
-def _sides(node: Node | None) -> tuple[bytes, bytes, bytes]:
+def sides(node: Node | None) -> tuple[bytes, bytes, bytes]:
     """What stands on the left of an operator, that, and what stands on its right; nothing where
     there is none."""
     names = ("left", "operator", "right")
     parts = [node.child_by_field_name(name) if node else None for name in names]
-    left, sign, right = (_text(part) if part else b"" for part in parts)
+    left, sign, right = (text_of(part) if part else b"" for part in parts)
     return left, sign, right
 
 
 def extremes(path: Node) -> Iterator[tuple[str, str]]:
     """What is taken where it is less, or more, than what there is: ``if (x < best) best = x``."""
-    return ((operation, name) for operation, name, _ in _extremes(path))
+    return ((operation, name) for operation, name, _ in extreme_branches(path))
 
 
-def _extremes(path: Node) -> Iterator[tuple[str, str, Node]]:
+def extreme_branches(path: Node) -> Iterator[tuple[str, str, Node]]:
     """The same with the branches."""
     for branch in every(path, lambda node: node.type == "if_statement"):
         condition, taken = (branch.child_by_field_name(f) for f in ("condition", "consequence"))
         if condition is None or taken is None:
             continue
         given = {
-            name_of(base): _text(value)
+            name_of(base): text_of(value)
             for change, base in changes(taken)
             if (value := change.child_by_field_name("right")) is not None
         }
         if any(node.type == "!" for node in every_node(condition)):
             continue
         for test in every(condition, lambda node: node.type == "binary_expression"):
-            one, sign, other = _sides(test)
-            if sign[:1] in _SOUGHT and given.get(other) == one:
-                yield _SOUGHT[sign[:1]][0], other.decode(errors="replace"), branch
-            elif sign[:1] in _SOUGHT and given.get(one) == other:
-                yield _SOUGHT[sign[:1]][1], one.decode(errors="replace"), branch
+            one, sign, other = sides(test)
+            if sign[:1] in SOUGHT and given.get(other) == one:
+                yield SOUGHT[sign[:1]][0], other.decode(errors="replace"), branch
+            elif sign[:1] in SOUGHT and given.get(one) == other:
+                yield SOUGHT[sign[:1]][1], one.decode(errors="replace"), branch
 
 
 def chosen_beside(path: Node) -> tuple[str, str, str, str] | None:
@@ -206,10 +239,10 @@ def chosen_beside(path: Node) -> tuple[str, str, str, str] | None:
         if value is None or value.type != "conditional_expression" or name_of(base) in kept:
             continue
         parts = [bare(value.child_by_field_name(part)) for part in _CHOICE]
-        taken, left = (_text(part) if part else b"" for part in parts[1:])
-        one, sign, other = _sides(parts[0])
+        taken, left = (text_of(part) if part else b"" for part in parts[1:])
+        one, sign, other = sides(parts[0])
         best, new = (one, other) if one in kept else (other, one)
-        is_sought = sign in (b"<", b">") and _SOUGHT[sign][best == one] == kept.get(best)
+        is_sought = sign in (b"<", b">") and SOUGHT[sign][best == one] == kept.get(best)
         if is_sought and left == name_of(base):
             ways = f"{new.decode()} {'<' if kept[best] == 'min' else '>'} {best.decode()}"
             both = f"{best.decode()} = {new.decode()}; {left.decode()} = {taken.decode()};"
@@ -226,7 +259,7 @@ def updated_by(loop: Node, name: str, by: str) -> set[str]:
         for change, base in changes(loop)
         if name_of(base) == text and by in (operation(change), flag(change))
     ]
-    branches = [branch for op, one, branch in _extremes(loop) if (op, one) == (by, name)]
+    branches = [branch for op, one, branch in extreme_branches(loop) if (op, one) == (by, name)]
     tests = (branch.child_by_field_name("condition") for branch in branches)
     taken = (branch.child_by_field_name("consequence") for branch in branches)
     set_there = [(change, base) for one in taken if one for change, base in changes(one)]
@@ -274,7 +307,7 @@ def name_of(base: Node) -> bytes:
         if call is not None and call.child_by_field_name("function") == around:
             break
         node, around = around, around.parent
-    return _text(node)
+    return text_of(node)
 
 
 def _place(node: Node | None) -> Node | None:
@@ -292,7 +325,7 @@ def bare(node: Node | None) -> Node | None:
     return node
 
 
-def _text(node: Node) -> bytes:
+def text_of(node: Node) -> bytes:
     """What is written there, without blanks."""
     return b"".join((node.text or b"").split())
 

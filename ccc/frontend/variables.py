@@ -81,6 +81,13 @@ class Suspects:
         here = here if here or about in ("accessed", "shared") else found
         return _members(here) if about in ("carried", "handed") else _texts(here)
 
+    def statements(self, at: Span) -> tuple[Node, Node] | None:
+        """An annotated statement, and the annotated loop around it, or that itself if it has
+        none."""
+        placed = self._at(at)
+        loops = self._placement.loops_around(placed) if placed else []
+        return (placed.statement, (loops or [placed])[-1].statement) if placed else None
+
     def misused(self, at: Span) -> list[str]:
         """The variables of an annotated loop's reductions with which the loop around a statement
         does more than to update them, as far as its text tells."""
@@ -357,12 +364,15 @@ class Suspects:
         own = {name.encode() for loop in loops for _, name in loop.pragma.reductions}
         own |= {name for name, _ in declared_in(statement)}
         made = {base.text for base in updates.changed(placed.statement)} if around else set()
+        made = updates.follows_from(statement, made) if made else made
         found = [
             (op, name)
             for change, base in updates.changes(statement)
             if (op := updates.operation(change)) and (name := updates.name_of(base))
             if not self._is_of_numbers(change, base)
-            if self._is_float(statement, name) or updates.is_made_of(change, made)
+            if self._is_float(statement, name)
+            or updates.is_made_of(change, made)
+            or updates.is_decided_by(change, made)
         ]
         found += [
             (op, name.encode())

@@ -30,6 +30,8 @@ from ccc.ptx.operations import EXTREMES
 
 REDUCTION_HINT = "if the loop only adds it up, say so on the loop: reduction(+: variable)"
 
+TOO_NARROW = "one of less than 32 bits may have to be an int"
+
 
 def refuse_value_of_path(
     path: CheckedPath,
@@ -168,7 +170,7 @@ def reduction_hint(path: CheckedPath, facts: Facts) -> str:
         if (misfit := next(filter(None, misfits), None)) is not None:
             hint += f"; in the way is{at(misfit)}"
         if any(one.bits == NARROW for one in written_in(path, facts).intersection(carried)):
-            hint += "; one of less than 32 bits may have to be an int"
+            hint += f"; {TOO_NARROW}"
     if declared.intersection(EXTREMES) and any(
         map(flushes, instructions_of(path.loop.loop.blocks, facts))
     ):
