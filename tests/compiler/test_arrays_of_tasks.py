@@ -56,7 +56,6 @@ def test_a_stack_that_goes_on_from_turn_to_turn_may_be_smaller(tmp_path: Path) -
     assert 'on, but a task may go on in another lane after each ("stack", k.cu:' in line
     assert f"; {IS_TOO_LARGE}: make the array smaller, put all that uses it" in line
     assert "write the array in each turn" not in line
-    assert "; or ask for strategy(flatten)" in line
     assert told(tmp_path, OUTSIDE=stack(32), WHILE=loop) == []
     flattened = loop.replace("while", "while strategy(flatten)")
     assert told(tmp_path, OUTSIDE=stack(64), WHILE=flattened) == []

@@ -66,15 +66,20 @@ def test_the_clause_is_named_that_works(update: str, clause: str, tmp_path: Path
 
 @pytest.mark.slow
 def test_what_keeps_neither_is_not_taken_for_it(tmp_path: Path) -> None:
-    """Nor what takes a value that is no number, and then any."""
     for update in (
-        "most = most > v ? most : v;",
         "most = v > most ? v : least;",
         "most = v > 4 ? v : most;",
         "hit.add(v);",
     ):
         (line,) = said(KERNEL.replace("UPDATE", update), tmp_path, Options(strategy=COLLECT))
         assert "of another, declare it in the loop" in line
+
+
+@pytest.mark.slow
+def test_what_takes_a_value_that_is_no_number_and_then_any_is_told_so(tmp_path: Path) -> None:
+    text = KERNEL.replace("UPDATE", "most = most > v ? most : v;")
+    (line,) = said(text, tmp_path, Options(strategy=COLLECT))
+    assert '"most" takes a NaN, and then whatever comes next' in line
 
 
 @pytest.mark.slow

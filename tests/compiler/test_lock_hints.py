@@ -43,7 +43,9 @@ def united(tmp_path: Path, **parts: str) -> list[str]:
 def test_who_walks_from_place_to_place_is_told_of_restrict(tmp_path: Path) -> None:
     (line,) = united(tmp_path, **BEHIND)
     ways_out = "or put the loop that waits into the branch, too, or, if no other pointer leads to"
-    assert f"; give a lock back before the branch, {ways_out} what it looks at, declare" in line
+    assert (
+        f"; give a lock back before the branch, {ways_out} what the lanes look at, declare" in line
+    )
     assert united(tmp_path, RESTRICT="__restrict__", **BEHIND) == []
     assert united(tmp_path, **AROUND) == []
 
