@@ -108,6 +108,12 @@ class Facts:
         """The natural loops, inner before outer."""
         return natural_loops(self.graph, self.dominators)
 
+    def turns_agree(self, loop: Loop) -> bool:
+        """Whether all lanes that begin a loop go round as often: all come to one decision."""
+        ends = {source for source, _ in loop.exits(self.graph)}
+        deciding = reachable(lambda label: self.controllers[label] & loop.blocks, ends)
+        return deciding.isdisjoint(self.divergence.divergent_branches)
+
     def before_joining(self, branch: str) -> frozenset[str]:
         """What lanes that part at a branch may come to before all its ways have joined."""
         if branch not in self._before_joining:

@@ -13,9 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from ccc.analysis.cfg import reachable
 from ccc.analysis.constant_trip_count import trip_count
-from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import BEFORE_IT, STRICT, SUMS, SUMS_HINT
 from ccc.analysis.paths.last_test import find_last_test
@@ -185,7 +183,7 @@ class _Search:
         def turns(path: Path) -> int | None:
             own = next(loop for loop in kernel.facts.loops if loop.header == path.entry)
             constant = trip_count(own, kernel.facts)
-            return UNKNOWN_TURNS if constant is None and _turns_agree(own, kernel) else constant
+            return UNKNOWN_TURNS if constant is None and kernel.facts.turns_agree(own) else constant
 
         usual_lanes = expected_lanes(paths, kernel.known, Lanes.usual, turns)
         # Registers are weighed with what is expected: the worst case tells what lanes may cost.
@@ -463,14 +461,6 @@ class _Search:
             and find_last_test(loop, self._facts) is not None
             and PLAIN_WITH_END * instruction_count(loop.blocks, self._facts) <= PLAIN_LENGTH
         )
-
-
-def _turns_agree(loop: Loop, kernel: Kernel) -> bool:
-    """Whether all lanes that begin a loop go round as often: all come to one decision."""
-    facts = kernel.facts
-    ends = {source for source, _ in loop.exits(facts.graph)}
-    deciding = reachable(lambda label: facts.controllers[label] & loop.blocks, ends)
-    return deciding.isdisjoint(facts.divergence.divergent_branches)
 
 
 def _counted(name: str, path: Path) -> str:

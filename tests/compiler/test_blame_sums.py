@@ -152,6 +152,29 @@ def test_a_sum_of_turns_may_be_of_a_while(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("loop", ["#pragma unroll 1", "#pragma ccc for variable"])
+def test_turns_that_all_lanes_take_together_are_iterations(loop: str, tmp_path: Path) -> None:
+    asked = Options(strategy=COLLECT, max_block=64)
+    together = TURNS.replace("int end = row[r + 1]", "int end = n").replace("e = row[r]", "e = 0")
+    source = together.replace("#pragma ccc LOOP", loop)
+    (line,) = said(source, tmp_path, asked)
+    assert '; all lanes that begin that loop go round as often: mark it "ccc for", if it' in line
+    (line,) = said(together.replace("LOOP", "for"), tmp_path, asked)
+    assert "say so on the loop of line 6: reduction(+: sum)" in line
+    assert said(together.replace("LOOP", "for reduction(+: sum)"), tmp_path, asked) == []
+
+
+@pytest.mark.slow
+def test_turns_beside_a_path_of_the_loop_around_are_tasks(tmp_path: Path) -> None:
+    """Its lanes wait for one another, so that none could wait for those of a "ccc for" inside."""
+    asked = Options(strategy=COLLECT, max_block=64)
+    beside = "        int end = n;\n#pragma ccc if\n        if (v[r] > 9) out[r + n] = 1;\n"
+    source = TURNS.replace("        int end = row[r + 1];\n", beside).replace("e = row[r]", "e = 0")
+    line = "; ".join(said(source.replace("ccc LOOP", "unroll 1"), tmp_path, asked))
+    assert '; mark it "ccc for variable", if its turns are independent, or else "ccc while"' in line
+
+
+@pytest.mark.slow
 def test_what_keeps_a_minimum_from_being_one_is_named(tmp_path: Path) -> None:
     head = HEAD.replace("ccc for", "ccc for reduction(min: last)").replace("i < n", "i < 99")
     body = IF + "if (v > 3) {\nfor (int k = 0; k < 9; k++) v = sqrtf(v + k);\nif (v < last) {\n"
@@ -223,7 +246,7 @@ def test_why_a_reduction_of_turns_does_not_help(tmp_path: Path) -> None:
     line = next(one for one in said(text, tmp_path, Options(strategy=COLLECT)) if ":8:" in one)
     assert '("count", k.cu:12, ' in line  # where it is updated, and not what decides that
     assert (
-        "serves only updates that stand outside of what is annotated in it; mark that loop" in line
+        "serves only updates that stand outside of what is annotated in it; all lanes that" in line
     )
     text = SUM_OF_TURNS.replace("REDUCTION", "")
     line = next(one for one in said(text, tmp_path, Options(strategy=COLLECT)) if ":8:" in one)

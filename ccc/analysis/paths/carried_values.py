@@ -13,6 +13,7 @@ from ccc.analysis.callees import called
 from ccc.analysis.companion_search import find_misfit
 from ccc.analysis.facts import Facts
 from ccc.analysis.memory import EVERY_SPACE
+from ccc.analysis.paths.locate import WHOLE, needs_no_tasks
 from ccc.analysis.paths.model import CheckedPath, PlacedPath, Refused, at, instructions_of
 from ccc.analysis.paths.own_memory import flows_out
 from ccc.analysis.paths.promises import find_promise
@@ -49,11 +50,14 @@ def refuse_value_of_path(
     culprit = maker if culprit.is_terminator else culprit
     if path.turn is not path.loop.loop:
         of_turns = path.parent is not None and path.parent.marker.kind == "variable"
-        go_there = (
-            'mark that loop "ccc while", so that this branch can be collected in it, which gains '
-            "only where lanes need different numbers of its turns; or "
-        ) * of_turns
-        own = ""
+        go_there = own = ""
+        if of_turns and needs_no_tasks(path.turn, path.loop.loop, facts):
+            go_there = f"{WHOLE}, if it only adds it up, with the reduction; or "
+        elif of_turns:
+            go_there = (
+                'mark that loop "ccc while", so that this branch can be collected in it, which '
+                "gains only where lanes need different numbers of its turns; or "
+            )
         if path.parent is not None and declared_operations(path.parent.marker):
             own = (
                 'the reduction of that "ccc for variable" serves only updates that stand outside '

@@ -25,7 +25,14 @@ from ccc.analysis.paths.legality import (
     check_meetings,
     check_order,
 )
-from ccc.analysis.paths.locate import annotated_loops, extent, located, without_first_turns
+from ccc.analysis.paths.locate import (
+    WHOLE,
+    annotated_loops,
+    extent,
+    located,
+    needs_no_tasks,
+    without_first_turns,
+)
 from ccc.analysis.paths.model import (
     AnnotatedLoop,
     CheckedPath,
@@ -188,9 +195,16 @@ class _Examination:
             self._check_loop(next(self.loops[o.header] for o in around if o.header in self.loops))
             raise Refused(
                 "it lies in a loop inside the annotated one, so one iteration may run it several "
-                f"times{_end_of(turn, self.facts)}; annotate that loop"
+                f"times{_end_of(turn, self.facts)}; {self._annotate(turn, around)}"
             )
         return loop, turn
+
+    def _annotate(self, turn: Loop, around: Sequence[Loop]) -> str:
+        """How to annotate a loop inside the annotated one."""
+        outer = next(loop for loop in around if loop.header in self.loops)
+        if needs_no_tasks(turn, outer, self.facts):
+            return f"{WHOLE}, if its turns are independent"
+        return 'mark it "ccc for variable", if its turns are independent, or else "ccc while"'
 
     def _why_none_is_left(self) -> str:
         """What may have become of a loop that is none any more."""

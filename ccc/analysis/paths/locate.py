@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 from typing import TypeVar
 
 from ccc.analysis.cfg import EXIT
@@ -16,6 +18,8 @@ from ccc.ir.markers import ARMS, Marker
 
 NO_LOOP = "no loop is left here; does it run more than once?"
 INNER_LOOPS = ("while", "variable", "recursion")
+WHOLE = 'all lanes that begin that loop go round as often: mark it "ccc for"'
+"""What serves a loop inside an annotated one that needs no tasks of its own."""
 
 _AnyPath = TypeVar("_AnyPath", bound=FoundPath)
 
@@ -107,6 +111,18 @@ def independent_loops(facts: Facts) -> list[Loop]:
             if marker.kind == "variable" and loop and not is_stray(facts, loop, marker):
                 found[loop.header] = loop
     return list(found.values())
+
+
+def needs_no_tasks(turn: Loop, outer: Loop, facts: Facts) -> bool:
+    """Whether a loop inside an annotated one can be annotated itself instead of having tasks: all
+    lanes that begin it go round as often, and no path beside it has them wait for one another."""
+
+    def paths(labels: Iterable[str]) -> set[int]:
+        every = chain.from_iterable(facts.blocks[label].markers for label in labels)
+        return {one.identifier for one in every if one.kind in (*INNER_LOOPS, *ARMS)}
+
+    # Of a loop that nvcc unrolled copies stand beside it.
+    return facts.turns_agree(turn) and paths(outer.blocks) == paths(turn.blocks)
 
 
 def is_stray(facts: Facts, loop: Loop, marker: Marker) -> bool:
