@@ -98,14 +98,22 @@ class Blame:
         """The remarks, with the cases of each switch in the order of the source."""
         firsts: dict[Span, int] = {}
 
-        def place(numbered: tuple[int, Remark]) -> tuple[int, int]:
+        def place(numbered: tuple[int, Remark]) -> tuple[int, int, int]:
             number, remark = numbered
             if "case" not in remark.details:
-                return number, 0
+                return number, 0, 0
             span = self._case(remark)
-            return firsts.setdefault(remark.position, number), span.line if span else 0
+            line = span.line if span else 0
+            return firsts.setdefault(remark.position, number), line, self._in_line(remark)
 
         return [remark for _, remark in sorted(enumerate(remarks), key=place)]
+
+    def _in_line(self, remark: Remark) -> int:
+        """How many cases stand before one, if it shares a line with others, whose columns nvcc does
+        not tell apart."""
+        suspects, own = self._marked.suspects, _own_label(remark)
+        labels = suspects.labels(remark.position) if suspects else []
+        return labels.index(own) if own in labels else 0
 
     def _case(self, remark: Remark) -> Span | None:
         """Where a case begins, if it is one and that is known."""
@@ -139,8 +147,7 @@ class Blame:
         if span is None:
             return str(remark.details["case"])
         label = suspects.label(remark.position, span) if suspects else None
-        own = str(remark.details["case"]).rpartition(", ")[0]
-        return f"{label or own}, line {span.line}"
+        return f"{label or _own_label(remark)}, line {span.line}"
 
     def _text(self, remark: Remark, text: str) -> str:
         """A reason with the names of variables, and the place before each instruction."""
@@ -415,6 +422,11 @@ def _with_extreme(text: str, operation: str, name: str) -> str:
     """A reason with the clause for what keeps the least or the most."""
     hint = f"{KEEPS[operation]}, say so on the loop: reduction({operation}: {name})"
     return text.replace(REDUCTION_HINT, hint)
+
+
+def _own_label(remark: Remark) -> str:
+    """What a case is called where it is marked: its label if it shares a line with others."""
+    return str(remark.details["case"]).rpartition(", ")[0]
 
 
 def _with_clauses(text: str, variables: Sequence[tuple[str, str]]) -> str:

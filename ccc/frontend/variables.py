@@ -11,6 +11,7 @@ from ccc.frontend import pointers, updates
 from ccc.frontend.handed import handed_over
 from ccc.frontend.syntax import (
     LOOPS,
+    cases_of,
     declarations,
     declared_in,
     every_node,
@@ -340,6 +341,15 @@ class Suspects:
             if colon.type == ":" and self._is_on(colon, line)
         ]
         return labels[0] if len(labels) == 1 else None
+
+    def labels(self, at: Span) -> list[str | None]:
+        """The labels of a ``switch``, in the order of the source; None for one that is long."""
+        placed = self._at(at)
+        return [
+            label_of(colon.parent, colon, self._placement.blank)
+            for _, colon in (cases_of(placed.statement) if placed else ())
+            if colon.parent is not None
+        ]
 
     def chosen_beside(self, at: Span) -> tuple[str, str, str, str] | None:
         """What a statement sets by a choice beside the least or the most that it keeps, as

@@ -124,6 +124,25 @@ CASES_OF_A_SWITCH = """__global__ void k(const int *kind, float *v, int n) {
 """
 
 
+ONE_LINE = """__global__ void k(const int *kind, float *v, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc switch
+        switch (kind[i]) { CASES }
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_cases_on_one_line_stand_in_the_order_of_the_source(tmp_path: Path) -> None:
+    cases = ("case 2: f(2)", "case 0: LONG", "case 1: v[i] = v[i] / 3 + rsqrtf(v[i])")
+    long = "for (int k = 0; k < 9; ++k) v[i] = v[i] * v[k] + k"
+    listed = "; break; ".join(cases).replace("LONG", long).replace("f(2)", "v[i] = sqrtf(v[i])")
+    told = said(ONE_LINE.replace("CASES", f"{listed}; break;"), tmp_path, Options())
+    assert re.findall(r"path \((.*?), line 5\)", " ".join(told)) == ["case 2", "case 0", "case 1"]
+
+
 BLOCKS = """#pragma ccc grid_stride
 __global__ void k(const int *__restrict__ x, float *y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
