@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ class LoopConditions:
         self.leaving = {source for source, _ in loop.exits(facts.graph)}
         self.body = [i for label in sorted(loop.blocks) for i in facts.blocks[label].instructions]
         self.makers: dict[Register | str, list[Instruction]] = {}
+        self._writers: dict[Instruction, Sequence[Instruction]] = {}
         for label in sorted(loop.blocks):
             for instruction in facts.blocks[label].instructions:
                 made: list[Register | str] = [*instruction.defined(), *_results(instruction)]
@@ -204,9 +205,22 @@ class LoopConditions:
                     worklist += maker.used()
                     if maker.space == "param":
                         worklist += [symbol.name for symbol in maker.symbols()]
-                    for writer in self.written_for(maker):
+                    for writer in self._written_for(maker):
                         worklist += writer.used()
                         found |= {writer} if writer.effects & Effect.CALL else set()
+        return found
+
+    def made_by(self, names: Collection[str], register: Register) -> set[Instruction] | None:
+        """What the loop makes a register from, if it takes no other instructions than these."""
+        found: set[Instruction] = set()
+        worklist: list[Register] = [register]
+        while worklist:
+            for maker in self.makers.get(worklist.pop(), ()):
+                if maker.name not in names:
+                    return None
+                if maker not in found:
+                    found.add(maker)
+                    worklist += maker.used()
         return found
 
     def read_by(self, user: Instruction, operand: Operand) -> set[Instruction]:
@@ -218,7 +232,13 @@ class LoopConditions:
         found = self.facts.reaching.of_uses(label)[user, operand]
         return {definition.instruction for definition in found}
 
-    def written_for(self, load: Instruction) -> Iterable[Instruction]:
+    def _written_for(self, load: Instruction) -> Sequence[Instruction]:
+        """What of the loop may write what a load or a call reads, which is looked for once."""
+        if load not in self._writers:
+            self._writers[load] = self._writers_of(load)
+        return self._writers[load]
+
+    def _writers_of(self, load: Instruction) -> Sequence[Instruction]:
         """What of the loop may write what a load or a call reads, so that a value comes through
         memory."""
         if load.effects & Effect.CALL:  # its arguments

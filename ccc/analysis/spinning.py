@@ -168,9 +168,8 @@ def _is_bounded(comparison: Instruction, stepped: set[Register], slices: LoopCon
     """Whether it compares a counter with a bound, which may be read anew each time."""
 
     def is_counter(operand: Operand) -> bool:
-        made = slices.behind([operand]) if isinstance(operand, Register) else ()
-        used = {register for i in made for register in i.used()}
-        return not stepped.isdisjoint(used) and all(i.name in _LINEAR for i in made)
+        made = slices.made_by(_LINEAR, operand) if isinstance(operand, Register) else None
+        return made is not None and any(stepped.intersection(i.used()) for i in made)
 
     if comparison.name != "setp" or len(comparison.operands) != 3:
         return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.memory import NOTHING
 from ccc.ir.nodes import Instruction
 
 
@@ -35,7 +36,10 @@ def find_clashes(
     """The instructions of two groups whose order may matter, two and two; first those that no
     promise could tell apart."""
     memory = facts.memory
-    if not memory.conflict(first := list(first), second):
+    first, second = (  # of thousands, perhaps, only few use memory
+        [one for one in group if memory.touch(one) != NOTHING] for group in (first, second)
+    )
+    if not memory.conflict(first, second):
         return []
     ours = [one for one in first if memory.conflict([one], second)]
     others = [one for one in second if memory.conflict(ours, [one])]
