@@ -182,7 +182,8 @@ class _Updates:
     def _copies(
         self, label: str, skip: str, before: Block, comparison: _Comparison
     ) -> list[Instruction]:
-        """The copies in a block that is nothing but these; none if there is more."""
+        """The copies in a block that is nothing but these; none if there is more, or if something
+        else than the value so far is kept where they are passed by."""
         graph = self.facts.graph
         if list(graph.predecessors(label)) != [before.label]:
             return []
@@ -194,6 +195,7 @@ class _Updates:
             and i.guard is None
             and i.operands[0] in self.values
             and i.operands[1] == comparison.new
+            and _holds(i.operands[0], comparison.old, before)
             for i in inside
         )
         return inside if are_copies else []
@@ -202,3 +204,14 @@ class _Updates:
         if operation is not None:
             self.operations.add(operation)
             self.found.update(dict.fromkeys(instructions))
+
+
+def _holds(register: Operand, value: Register, block: Block) -> bool:
+    """Whether a register is a value, or holds a copy of it, at the end of a block."""
+    made = [i for i in block.instructions if {register, value}.intersection(i.defined())]
+    return register == value or (
+        bool(made)
+        and made[-1].name == "mov"
+        and made[-1].guard is None
+        and made[-1].operands == (register, value)
+    )
