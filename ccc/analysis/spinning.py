@@ -74,6 +74,10 @@ class Spin:
         """Those of them that are certainly made anew each time."""
         return tuple(poll for poll in self.polls if self.is_fenced or is_strong(poll))
 
+    def loop(self, facts: Facts) -> Loop | None:
+        """The loop that spins; None where a function does that is called there."""
+        return next((one for one in facts.loops if one.blocks == self.blocks), None)
+
     def way_out(self, facts: Facts) -> str:
         """What a user can do: nobody may write what a plain load reads, which has to be said, where
         it can be; else nothing."""

@@ -109,7 +109,7 @@ def gives_back(instruction: Instruction, spin: Spin, facts: Facts) -> bool:
 def _free_number(spin: Spin, facts: Facts) -> int | None:
     """What a lock holds that is free: what a compare-and-swap expects, or what an exchange must
     have found for the wait to end. None if that is not one number."""
-    loop = next((one for one in facts.loops if one.blocks == spin.blocks), None)
+    loop = spin.loop(facts)
     if loop is None:
         return None
     slices = LoopConditions(loop, facts)

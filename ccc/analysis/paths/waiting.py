@@ -142,7 +142,7 @@ def _check_draws(spin: Spin, path: CheckedPath, facts: Facts) -> None:
     Raises:
         Refused: one may.
     """
-    waits = next((one for one in facts.loops if one.blocks == spin.blocks), None)
+    waits = spin.loop(facts)
     if waits is None or waits.blocks == path.loop.loop.blocks:
         return
     deciding = LoopConditions(waits, facts).of(*waits.blocks).difference(spin.polls)
