@@ -42,6 +42,7 @@ from ccc.passes.context_collection.sequential_dispatch import (
     SequentialDispatch,
 )
 from ccc.passes.context_collection.sequential_node import SequentialNode
+from ccc.passes.context_collection.tail_merging import merge_tails
 from ccc.passes.context_collection.task_counts import count_tasks
 from ccc.passes.context_collection.whole_batches import WholeBatches, find_steady_test
 from ccc.pipeline import Kernel
@@ -135,10 +136,9 @@ class Batches(SequentialDispatch):
         """Put copies of an iteration behind the loop's body, each leading to the next."""
         if self.whole:
             self.function.blocks.append(self.whole.begin)
-        facts, header = Facts(self.function), self.loop.loop.header
-        labels = reachable(facts.graph.successors, [header], stops=[self.meeting, *self.leaving])
-        labels -= {self.meeting, *self.leaving}
-        body = [block for block in self.function.blocks if block.label in labels]
+        merge_tails(self.function, self._body(Facts(self.function)))
+        facts = Facts(self.function)
+        body = self._body(facts)
         self._copy_before(body, facts)
         new = self._whole_copies(body)
         new[:0] = self._copies(body)
@@ -146,6 +146,12 @@ class Batches(SequentialDispatch):
         known = self.function.blocks
         behind = max(i for i, block in enumerate(known) if block.label in originals) + 1
         known[behind:behind] = new
+
+    def _body(self, facts: Facts) -> list[Block]:
+        """The blocks of an iteration."""
+        stops = {self.meeting, *self.leaving}
+        labels = reachable(facts.graph.successors, [self.loop.loop.header], stops=stops) - stops
+        return [block for block in self.function.blocks if block.label in labels]
 
     def _copies(self, body: Sequence[Block]) -> list[Block]:
         """The further iterations of a batch, to the first of which the body leads then."""

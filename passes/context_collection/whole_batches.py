@@ -79,7 +79,8 @@ def find_steady_test(loop: Loop, facts: Facts) -> LastTest | None:
     latch = facts.blocks[test.latch]
     ways = {i.target for i in latch.instructions if i.is_terminator}
     leaves = ways & loop.blocks == {loop.header}  # so it lies in no loop within
-    return test if leaves and test.step in list(latch.instructions) else None
+    steps = any(test.counter in i.defined() for i in latch.instructions)
+    return test if leaves and steps else None
 
 
 class WholeBatches:

@@ -117,3 +117,17 @@ def test_a_counter_that_some_iterations_leave_alone_tells_nothing() -> None:
     after = transform(text, strategy="batch7").ptx
     assert "ccc_tasks" in after
     assert "%ccc_whole" not in after
+
+
+@pytest.mark.parametrize("strategy", ["batch7", "batch3"])
+def test_a_step_may_read_a_copy_of_the_counter(strategy: str) -> None:
+    """As nvcc has it, who keeps the index of an array in 64 bits and makes the next one of that."""
+    text = KERNEL.replace("BITS", "32").replace("RELATION.TYPE", "lt.s32")
+    text = text.replace("LOOP:", "LOOP:\n\tcvt.s64.s32 %rd4, %c1;", 1).replace("%rd4,", "%rd0,", 1)
+    text = text.replace("\tSTEP", "\tcvt.u32.u64 %r7, %rd0;\n\tadd.s32 %c1, %r7, %c2;")
+    after = transform(text, strategy=strategy).ptx
+    assert "%ccc_whole_0 bra" in after
+    numbers = [np.uint32(one) for one in (3, 7, 400)]
+    before, found = (run(one, numbers) for one in (text, after))
+    assert before[64:].any()
+    assert (before == found).all()
