@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.origins import Origins, Pointer
+from ccc.analysis.stray_markers import is_stray
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import PLAIN_ACCESSES, Effect
 
@@ -113,6 +114,7 @@ class Apart:
 
         Addresses tell what they were made from, and not by which of several steps. So a promise for
         what was stepped, ``a = x + 100``, is none: it does not hold for all that ``x`` leads to.
+        Nor is one of a loop that nvcc unrolled: it does not hold for the loop around.
         """
         facts, found = self.facts, []
         for label in facts.graph:
@@ -121,7 +123,7 @@ class Apart:
                 register = facts.function.registers.find(name) if name else None
                 loop = next((one for one in facts.loops if label in one.blocks), None)
                 pointer = self.origins.exactly(register) if register else None
-                if loop is not None and pointer is not None:
+                if loop and pointer is not None and not is_stray(facts, loop, marker):
                     group = marker.identifier, marker.clauses["group"]
                     found.append(Promise(group, pointer, loop.blocks))
         return found

@@ -14,6 +14,7 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path, PathKey
 from ccc.analysis.paths.reductions import find_groups, find_reductions
+from ccc.analysis.stray_markers import is_stray
 from ccc.ir.markers import ARMS, Marker
 
 NO_LOOP = "no loop is left here; does it run more than once?"
@@ -123,15 +124,3 @@ def needs_no_tasks(turn: Loop, outer: Loop, facts: Facts) -> bool:
 
     # Of a loop that nvcc unrolled copies stand beside it.
     return facts.turns_agree(turn) and paths(outer.blocks) == paths(turn.blocks)
-
-
-def is_stray(facts: Facts, loop: Loop, marker: Marker) -> bool:
-    """Whether the annotated loop is gone and its marker fell into the loop around it.
-
-    The ``loop`` marker stands before the annotated loop: inside ``loop`` only if that is another.
-    """
-    return any(
-        other.kind == "loop" and other.identifier == marker.identifier
-        for label in loop.blocks
-        for other in facts.blocks[label].markers
-    )

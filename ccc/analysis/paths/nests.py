@@ -14,8 +14,9 @@ from ccc.analysis.cfg import EXIT
 from ccc.analysis.convergence import ReconvergencePoint, find_reconvergence
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.locate import NO_LOOP, is_stray
+from ccc.analysis.paths.locate import NO_LOOP
 from ccc.analysis.paths.model import FoundPath, LeftPath, Refused, at, instructions_of
+from ccc.analysis.stray_markers import is_stray
 from ccc.ptx.opcodes import Effect
 
 SAY_INDEPENDENT = 'mark that loop "ccc for", if its iterations are independent'

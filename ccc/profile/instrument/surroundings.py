@@ -15,8 +15,8 @@ from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.locate import is_stray
 from ccc.analysis.paths.visits import share_of_visits
+from ccc.analysis.stray_markers import is_stray
 from ccc.ir.markers import Marker
 from ccc.profile.instrument.places import CountedRegion
 from ccc.ptx.opcodes import Effect
