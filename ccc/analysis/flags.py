@@ -10,7 +10,8 @@ nvcc has a ``bool`` in a register of 16 bits, and makes of an update, for exampl
 
 That is a disjunction as long as ``any`` is 0 or 1. In the loop each of its values is made so; that
 the one from before the loop is as well has to be seen. A conjunction begins with all bits set, in a
-task; what is made of that is as good as 1 where the lowest bit is kept.
+task; what is made of that is as good as 1 where the lowest bit is kept, and where nobody asks
+whether it is 1, but of that bit.
 """
 
 from __future__ import annotations
@@ -81,10 +82,19 @@ def _keeps_a_flag(
         return sum(mine) == 1 and (is_bit or _is_a_bit(sources[mine.index(False)], facts))
     if name == "setp" and mine == [True, False]:
         asks = instruction.modifiers[0], _integer(sources[1])
-        return asks == ("ne", 0) or (asks == ("eq", 1) and _is_a_bit(sources[0], facts))
+        is_one = _is_a_bit if operation == "or" else _is_lowest_bit
+        return asks == ("ne", 0) or (asks == ("eq", 1) and is_one(sources[0], facts))
     if name == "selp":
         return _chooses(sources, mine, SETS[operation])
     return False
+
+
+def _is_lowest_bit(value: Operand, facts: Facts) -> bool:
+    """Whether a value is the lowest bit of another one: 1, of one that has all bits."""
+    makers = facts.makers.get(value, ()) if isinstance(value, Register) else ()
+    return bool(makers) and all(
+        i.name == "and" and i.guard is None and _integer(i.operands[2]) == 1 for i in makers
+    )
 
 
 def _is_a_bit(value: Operand, facts: Facts) -> bool:

@@ -318,11 +318,17 @@ def _take_back(kernel: Kernel, records: Sequence[Record]) -> None:
     insists = option != AUTO and not any(option in one for one in kernel.withdrawn.values())
     if insists or any(one.applied for one in inside):
         return
-    able = any(one.reason is None for one in inside)
+    able = any(one.reason is None and _has_room(one) for one in inside)
     nothing = f"{NOTHING_INSIDE}{INSISTS if able else ''}" if inside else NO_PATHS
     for record in of_kernel:
         if kernel.tuned_request(record.marker) is None:
             record.leave_alone(nothing)
+
+
+def _has_room(record: PathRecord) -> bool:
+    """Whether the stacks of something that might serve a path fit into shared memory."""
+    considered = set(record.remark.details.get("considered", ()))
+    return not considered or not considered <= set(record.remark.details.get("does_not_fit", ()))
 
 
 def _tuned(

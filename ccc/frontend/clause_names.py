@@ -80,7 +80,7 @@ class ClauseNames:
         kinds = {
             "is not in the loop": unused and self._unless_reached(placed, unused),
             "counts the iterations": self._counting_reduction(placed),
-            "each iteration declares anew": self._local_reduction(placed),
+            "each iteration declares anew": next(iter(self.local_reductions(placed)), None),
             "the loop only reads": read and self._unless_reached(placed, read),
             _NO_VARIABLE: self._of_uses(placed, _is_pointed_from),
         }
@@ -202,11 +202,11 @@ class ClauseNames:
         names = (name for _, name in placed.pragma.reductions)
         return next((name for name in names if name.encode() in changed & asked), None)
 
-    def _local_reduction(self, placed: Placed) -> str | None:
-        """The first variable of a reduction that is declared in the loop only."""
+    def local_reductions(self, placed: Placed) -> list[str]:
+        """The variables of its reductions that are declared in the loop only."""
         body = body_of(placed.statement, "body")
         if body is None or not placed.pragma.reductions:
-            return None
+            return []
         inside = range(body.start_byte, body.end_byte)
         function = _whole_function(placed.statement) or self._root
         declared = list(declarations(function))
@@ -214,7 +214,7 @@ class ClauseNames:
         others = {node.text for node in declared if node.start_byte not in inside}
         others |= {node.text for node in self._outside()}
         names = (name for _, name in placed.pragma.reductions)
-        return next((name for name in names if name.encode() in own - others), None)
+        return [name for name in names if name.encode() in own - others]
 
     def _of_uses(self, placed: Placed, fits: Callable[[Node], bool]) -> str | None:
         """The first variable of a reduction all of whose uses in the statement are of a kind."""

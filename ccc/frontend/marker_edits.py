@@ -110,11 +110,13 @@ class MarkerEdits:
         """Statements that say where the floating-point variables of reductions are.
 
         Their sums depend on the order, so that only they may be added up in another one; integers
-        need no leave.
+        need no leave. What the loop itself declares is not known yet where it begins.
         """
-        text = b""
+        text, local = b"", self._placement.names.local_reductions(placed)
         constant = may_be_constant(placed.statement, self._blank)
         for operation, name in placed.pragma.reductions:
+            if name in local:
+                continue
             made = Marker("reduced", annotation.id, annotation.span, {"by": operation}).text()
             kind = floating_type(placed.statement, name.encode(), self._blank)
             if kind and not constant:

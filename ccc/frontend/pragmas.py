@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from ccc.errors import choices, did_you_mean, nearest, short
@@ -121,9 +122,10 @@ def parse(text: str) -> Pragma:
     name = _directive_name(directive)
     allowed = DIRECTIVES[name].clauses
     values: dict[str, str] = {}
-    for clause in clauses:
+    for clause, following in zip_longest(clauses, clauses[1:]):
         word, argument = _clause_parts(clause, text)
         _check_clause(word, name, allowed)
+        _check_parentheses(argument, following, text)
         if word in values and word not in REPEATABLE:
             raise PragmaError(f'clause "{short(word)}" is given twice', _offset(word))
         values[str(word)] = ";".join(
@@ -253,6 +255,17 @@ def _check_clause(word: Token, directive: str, allowed: tuple[str, ...]) -> None
         + ("put it at the loop around this" if is_of_loop else "remove it"),
         _offset(word),
     )
+
+
+def _check_parentheses(argument: _Argument, following: Any, text: str) -> None:
+    """Refuse a value that stands behind its clause without parentheses, where it is a word."""
+    if following is None or argument.text is not None:
+        return
+    word, value = _clause_parts(following, text)
+    if word not in CLAUSES:
+        given = f"({value.text})" if value.text is not None else ""
+        meant = short(f"{argument.clause}({word}{given})")
+        raise PragmaError(f'"{short(word)}"{UNEXPECTED}; write {meant}', _offset(word))
 
 
 def _offset(token: Token) -> int:

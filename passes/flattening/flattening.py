@@ -43,7 +43,7 @@ from typing import Any, ClassVar
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import find_paths
 from ccc.analysis.paths.iteration_space import IterationSpace, find_iteration_space
-from ccc.analysis.paths.locate import INNER_LOOPS, NO_LOOP, annotated_loops, located
+from ccc.analysis.paths.locate import INNER_LOOPS, annotated_loops, is_no_loop, located
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path, PathKey, Refused
 from ccc.analysis.paths.nests import Nest, find_nest
 from ccc.ir.markers import ARMS
@@ -310,8 +310,7 @@ def _leave_others(kernel: Kernel, path: FoundPath, nest: Nest) -> None:
 
 def _is_first_turn(other: FoundPath, path: FoundPath) -> bool:
     """Whether it is a turn that nvcc took out of the loop ``path``."""
-    is_turn = isinstance(other, LeftPath) and other.reason == NO_LOOP
-    return is_turn and other.marker.identifier == path.marker.identifier
+    return is_no_loop(other) and other.marker.identifier == path.marker.identifier
 
 
 def _record(kernel: Kernel, path: FoundPath, reason: str = "") -> PathRecord:

@@ -239,3 +239,11 @@ def test_any_words_are_a_pragma_or_refused(words: list[str], between: str) -> No
         assert parse(between.join(words)).directive
     with suppress(SourceError):
         mark(loop(f"#pragma ccc {' '.join(words)}\nif (a) b();"), "k.cu")
+
+
+def test_a_sum_that_each_iteration_declares_is_not_looked_for_before_it() -> None:
+    text = loop("float own = y;\n#pragma ccc if\nif (a) { total += own; }")
+    text = text.replace("ccc for", "ccc for reduction(+: total, own)")
+    marked = mark(text.replace("int n)", "int n, float y, float total)"), "k.cu")
+    assert '"f"(total)' in marked.text
+    assert "(own)" not in marked.text

@@ -117,6 +117,8 @@ def test_a_reduction_of_what_the_loop_does_not_name(before: str, update: str, cl
         ("for reduction(sum: a)", '4:27: error: unknown reduction "sum"; did you mean "+"?'),
         ("for reduction(||: a)", 'unknown reduction "||"; did you mean "|"?'),
         ("for reduction(MAX: a)", 'unknown reduction "MAX"; did you mean "max"?'),
+        ("if strategy queue", '4:25: error: "queue" is not expected here; write strategy(queue)'),
+        ("if strategy bins(8)", '"bins" is not expected here; write strategy(bins(8))'),
         ("if prob 0.1", '4:21: error: "0.1" is not expected here; write prob(0.1)'),
         ("if prob=0.1", '4:20: error: "=0.1" is not expected here; write prob(0.1)'),
         ("if prob(10%)", '"10%" is not a C expression; write prob(0.1)'),

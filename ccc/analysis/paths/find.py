@@ -31,6 +31,7 @@ from ccc.analysis.paths.locate import (
     extent,
     located,
     needs_no_tasks,
+    what_became,
     without_first_turns,
 )
 from ccc.analysis.paths.model import (
@@ -48,7 +49,7 @@ from ccc.analysis.paths.model import (
 from ccc.analysis.paths.own_memory import check_own_memory
 from ccc.analysis.paths.tail_calls import tail_calls
 from ccc.analysis.paths.waiting import check_waiting
-from ccc.ir.markers import UNROLLS, WHOLE_KERNEL
+from ccc.ir.markers import WHOLE_KERNEL
 
 TRAPPED = (
     "the path comes to a trap, which nvcc puts in the place of what cannot be done, as an atomic "
@@ -185,7 +186,7 @@ class _Examination:
                     "no annotated loop is left around it, since it leaves the one that its switch "
                     f"lies in; {LEAVES}"
                 )
-            raise Refused(f"no annotated loop is left around it; {self._why_none_is_left()}")
+            raise Refused(f"no annotated loop is left around it{self._why_none_is_left()}")
         collected = {other.entry: other.loop for other in self.collected if other.repeats}
         turn = around[0]
         loop = self.loops.get(turn.header) or collected.get(turn.header)
@@ -207,14 +208,14 @@ class _Examination:
         return 'mark it "ccc for variable", if its turns are independent, or else "ccc while"'
 
     def _why_none_is_left(self) -> str:
-        """What may have become of a loop that is none any more."""
+        """What may have become of a loop that is none any more, and what to do."""
         markers = [m for block in self.facts.function.blocks for m in block.markers]
-        loops = [one for one in markers if one.kind in ("for", *WHOLE_KERNEL)]
-        if not loops:
-            return "mark the loop in which the kernel comes to it: #pragma ccc for"
-        if any(UNROLLS.items() <= one.clauses.items() for one in loops):
-            return "if nvcc unrolled it wholly, as its #pragma unroll says, remove that"
-        return "does the loop run more than once?"
+        loops = [one for one in markers if one.kind == "for"]
+        if loops:
+            return what_became(loops)
+        if any(one.kind in WHOLE_KERNEL for one in markers):
+            return ", since its kernel is left as it was"
+        return "; mark the loop in which the kernel comes to it: #pragma ccc for"
 
     def _other_cases_lie_in_a_loop(self, path: FoundPath) -> bool:
         """Whether it is a case, and other cases of its switch lie in an annotated loop."""

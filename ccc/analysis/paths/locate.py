@@ -15,9 +15,9 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path, PathKey
 from ccc.analysis.paths.reductions import find_groups, find_reductions
 from ccc.analysis.stray_markers import is_stray
-from ccc.ir.markers import ARMS, Marker
+from ccc.ir.markers import ARMS, UNROLLS, Marker
 
-NO_LOOP = "no loop is left here; does it run more than once?"
+NO_LOOP = "no loop is left here"
 INNER_LOOPS = ("while", "variable", "recursion")
 WHOLE = 'all lanes that begin that loop go round as often: mark it "ccc for"'
 """What serves a loop inside an annotated one that needs no tasks of its own."""
@@ -40,8 +40,7 @@ def without_first_turns(paths: list[_AnyPath], facts: Facts) -> list[_AnyPath]:
     def is_loop(path: FoundPath) -> bool:
         if path.marker.kind == "recursion":
             return isinstance(path, Path)
-        vanished = isinstance(path, LeftPath) and path.reason == NO_LOOP
-        return path.entry in heads and not vanished
+        return path.entry in heads and not is_no_loop(path)
 
     loops = {path.marker.identifier for path in paths if path.repeats and is_loop(path)}
     return [
@@ -71,8 +70,21 @@ def _located_loop(path: FoundPath, facts: Facts) -> FoundPath:
     loop = next((loop for loop in facts.loops if path.entry in loop.blocks), None)
     if loop is not None and not is_stray(facts, loop, path.marker):
         return replace(path, entry=loop.header)
-    in_kernel = facts.function.kind == "entry"
-    return LeftPath(**vars(path), reason=NO_LOOP) if in_kernel else path
+    if facts.function.kind != "entry":
+        return path
+    return LeftPath(**vars(path), reason=NO_LOOP + what_became([path.marker]))
+
+
+def is_no_loop(path: FoundPath) -> bool:
+    """Whether it was left since nvcc made no loop of it, or took it out of one."""
+    return isinstance(path, LeftPath) and path.reason.startswith(NO_LOOP)
+
+
+def what_became(loops: Iterable[Marker]) -> str:
+    """What may have become of annotated loops that are none any more, and what to do."""
+    if any(UNROLLS.items() <= one.clauses.items() for one in loops):
+        return "; if nvcc unrolled it wholly, as its #pragma unroll says, remove that"
+    return "; does the loop run more than once?"
 
 
 def extent(path: FoundPath, facts: Facts) -> frozenset[str]:

@@ -142,7 +142,9 @@ def _check_meetings(facts: Facts) -> None:
                 branch = facts.blocks[min(parting)].terminator if parting else None
                 raise Refused(
                     "some threads may return, or go another way, while the others wait for all"
-                    f"{at(waiting)}" + (f"; they part at a branch{at(branch)}" if branch else "")
+                    f"{at(waiting)}"
+                    + (f", since they part at a branch{at(branch)}" if branch else "")
+                    + "; let every thread come to it, and guard what only some are to do"
                 )
             if _is_barrier(waiting):
                 _check_warp_numbers(facts)
