@@ -6,6 +6,7 @@ With them it cannot be collected.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NoReturn
 
 from ccc.analysis.apart import RESTRICT
@@ -80,9 +81,11 @@ def refuse_value_of_path(
             f"{at(leaving)}; skip the rest of the iteration instead of leaving the loop there, or "
             "decide before the path whether to go on"
         )
+    unset = _unset_hint(path, facts)
+    told, hint = unset or (_updater(path, maker, culprit, facts), reduction_hint(path, facts))
     raise Refused(
         "the next iteration, or the code after the loop, needs a value that the path computes"
-        f"{at(maker)}; {_unset_hint(path, facts) or reduction_hint(path, facts)}"
+        f"{at(told)}; {hint}"
     )
 
 
@@ -98,6 +101,28 @@ def _maker(
     made = [one for one in needed if not handed.isdisjoint(one.defined())]
     floating = [one for one in made if one.types[-1:] in (("f32",), ("f64",))]
     return (floating or made or [culprit])[-1]
+
+
+def _updater(
+    path: CheckedPath, maker: Instruction, culprit: Instruction, facts: Facts
+) -> Instruction:
+    """What sets what the next iteration begins with, by what ``culprit`` makes: the ``maker`` in
+    the path, or else what does in the rest of the iteration, where the variable is set then."""
+    region, reaching = Region(path.region, facts.graph), facts.reaching_within(path.region)
+    kept = frozenset[Register]().union(*(a.registers for a in path.loop.accumulators))
+    carried = facts.liveness.live_in(path.turn.header) - kept
+    if not carried.isdisjoint(maker.defined()):
+        return maker
+    behind = (block for block in facts.function.blocks if block.label in path.rest)
+    for instruction in chain.from_iterable(block.instructions for block in behind):
+        if carried.isdisjoint(instruction.defined()):
+            continue
+        needed = slice_region(
+            region, facts.blocks, reaching, [instruction], lambda _: frozenset(), decide_sinks=False
+        )
+        if culprit in needed.instructions:
+            return instruction
+    return maker
 
 
 def _way_out(path: CheckedPath, culprit: Instruction, facts: Facts) -> Instruction | None:
@@ -182,8 +207,9 @@ def reduction_hint(path: CheckedPath, facts: Facts) -> str:
     return hint
 
 
-def _unset_hint(path: CheckedPath, facts: Facts) -> str | None:
-    """What to do if the path writes what an iteration may read, but nothing before the loop does.
+def _unset_hint(path: CheckedPath, facts: Facts) -> tuple[Instruction, str] | None:
+    """Where the path writes what an iteration may read, but nothing before the loop does, and what
+    to do.
 
     It may be a variable that is set on some ways only, or one that lives from one iteration to the
     next: PTX is the same.
@@ -193,7 +219,8 @@ def _unset_hint(path: CheckedPath, facts: Facts) -> str | None:
     before = [p for p in facts.graph.predecessors(loop.header) if p not in loop.blocks]
     for register in sorted(written & facts.liveness.live_in(loop.header), key=lambda r: r.name):
         if not any(facts.reaching.bottom_mask(label, register) for label in before):
-            return (
+            writes = [i for i in instructions_of(path.blocks, facts) if register in i.defined()]
+            return writes[-1], (
                 f"it may be uninitialised ({register.name}): declare the variable in the loop, or "
                 "give it a value there"
             )

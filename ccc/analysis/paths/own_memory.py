@@ -69,15 +69,15 @@ def check_own_memory(
     culprit = local.first(path.region, mixed & ~tables)
     if not (passed_on or found_again or culprit):
         return ()
-    words = _to_take_along(path, tables, facts)
-    others = _paths_beside(path, paths)
+    along = _to_take_along(path, tables, facts)
+    words, others = local.words(along) or (), _paths_beside(path, paths)
     if words and len(words) <= MOST_WORDS and not others:
         return words
     if passed_on is not None:
         raise Refused(
             "its turns pass local memory (an array of the thread's own) on, but a task may go on "
             f"in another lane after each{at(passed_on)}"
-            f"{_print_hint(passed_on, facts) or _hint_at_turns(path, words, others)}"
+            f"{_print_hint(passed_on, facts) or _hint_at_turns(path, along, words, others)}"
         )
     if found_again is not None:
         raise Refused(
@@ -108,7 +108,7 @@ def _refuse_sharing(
         raise Refused(
             "the rest of the iteration would have to run with the path, but uses local memory (an "
             f"array of the thread's own) together with code outside it{at(culprit)}"
-            f"{_print_hint(culprit, facts)}"
+            f"{_print_hint(culprit, facts) or _hint_at_rest(words)}"
         )
     raise Refused(
         "the path shares local memory (an array of the thread's own) with code outside it"
@@ -117,7 +117,7 @@ def _refuse_sharing(
 
 
 def _hint_at_turns(
-    path: CheckedPath, words: Collection[Word], others: Collection[FoundPath]
+    path: CheckedPath, along: int, words: Collection[Word], others: Collection[FoundPath]
 ) -> str:
     """What to do about an array that may go with a task, but for its size or for other paths."""
     around = path.parent
@@ -132,6 +132,11 @@ def _hint_at_turns(
             'alone, into a branch marked "ccc if", or walk a tree without a stack, by links to '
             "parents or to what comes next"
         )
+    if along and not words:
+        return (
+            "; whole words go with a task, of arrays that are aligned to them: let the array take "
+            "a multiple of 4 bytes, or be one of ints"
+        )
     return f"; {_alone(path, others)}" if words and others else ""
 
 
@@ -143,6 +148,14 @@ def _hint_at_sharing(
         return ""
     more = _too_many(words) if len(words) > MOST_WORDS else _alone(path, others)
     return f"; {IN_PATH}, and fill it there; {more}"
+
+
+def _hint_at_rest(words: Collection[Word]) -> str:
+    """The same where the rest of the iteration gets it, too."""
+    if len(words) <= MOST_WORDS:
+        return ""
+    more = "make the array smaller, or put all that uses it, from where it is filled on, into the"
+    return f"; {_too_many(words)}: {more} branch"
 
 
 def _alone(path: CheckedPath, others: Iterable[FoundPath]) -> str:
@@ -172,9 +185,9 @@ def _print_hint(culprit: Instruction, facts: Facts) -> str:
     return "; call printf in a function of its own, marked __noinline__, or with a literal format"
 
 
-def _to_take_along(path: CheckedPath, tables: int, facts: Facts) -> tuple[Word, ...]:
-    """The words that tasks may read before they write them, if they could be taken along, were they
-    few enough, and the path the only one.
+def _to_take_along(path: CheckedPath, tables: int, facts: Facts) -> int:
+    """The bytes that tasks may read before they write them, if they could be taken along, were they
+    few whole words, and the path the only one.
 
     A lane saves them from its own memory when it saves the task, at the end of the iteration, and
     whoever gets the task writes them to its own. So nothing may write them before that, and nobody
@@ -182,10 +195,9 @@ def _to_take_along(path: CheckedPath, tables: int, facts: Facts) -> tuple[Word, 
     """
     local, loop = facts.local, path.loop.loop
     along = local.exposed(path.region, path.entry) & ~tables
-    words = local.words(along) or ()
     is_alone = path.parent is None and path.stays is None
-    if not words or not is_alone or local.escaping is not None:
-        return ()
+    if not is_alone or local.escaping is not None:
+        return 0
     around = [one for one in _loops_around(path, facts) if one.header != path.entry]
     taken = local.writes(path.region) | along
     lost = local.points_to.allocated
@@ -194,7 +206,7 @@ def _to_take_along(path: CheckedPath, tables: int, facts: Facts) -> tuple[Word, 
     if _is_dependent(path, facts.loops, facts, taken_along=True):
         lost |= local.exposed(loop.blocks, loop.header)
     late = local.writes(path.rest - path.region)
-    return () if (lost & taken | late & along) & ~tables else words
+    return 0 if (lost & taken | late & along) & ~tables else along
 
 
 def _paths_beside(path: CheckedPath, paths: Iterable[FoundPath]) -> list[FoundPath]:

@@ -1,0 +1,104 @@
+"""A variable that is set behind the path is told of where it is set, and an array by its size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
+
+BEHIND = """__global__ void k(const int *x, int *y, int *z, int n) {
+    int last = 0, all = 1, sum = 0;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int v = -1;
+#pragma ccc if
+        if (x[i] > 3) {
+            v = x[i];
+            for (int k = 0; k < x[i + 1]; k++) v = v * 3 + (v >> 4);
+        }
+        y[i] = v;
+        UPDATE
+    }
+    z[threadIdx.x] = last + all + sum;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("clause", "update"),
+    [
+        ("", "if (v > last) last = v;"),
+        ("reduction(&: all)", "all &= v > 7;\nlast = max(last, v);"),
+        ("reduction(+: sum)", "sum += v;\nlast = last * 2 + v;"),
+    ],
+)
+def test_what_is_set_behind_the_path_is_blamed_there(
+    clause: str, update: str, tmp_path: Path
+) -> None:
+    source = BEHIND.replace("CLAUSE", clause).replace("UPDATE", update)
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    where = 1 + next(n for n, text in enumerate(source.split("\n")) if "last = " in text and n > 3)
+    assert "needs a value that the path computes (" in line
+    assert f"k.cu:{where}, PTX line" in line
+
+
+TOP = """__global__ void k(const float *x, float *y, float *z, const int *at, int n) {
+    int i, k, j; float t, mx = 0;
+#pragma ccc for
+    for (i = threadIdx.x; i < n; i += blockDim.x) {
+        t = x[i];
+#pragma ccc if
+        if (t > 0.5f) {
+            for (k = 0; k < 20; ++k) t = 0.5f * (t + 1 / t);
+            j = at[i];
+            if (t > mx) mx = t;
+        }
+        y[i] = t + j;
+    }
+    z[threadIdx.x] = mx;
+}
+"""
+
+
+def test_a_variable_without_a_value_is_named_and_no_other(tmp_path: Path) -> None:
+    (line,) = said(TOP, tmp_path, Options(strategy=COLLECT))
+    assert 'computes ("j", k.cu:9, PTX line' in line
+    assert "it may be uninitialised" in line
+    (line,) = said(TOP.replace("k, j;", "k, j = 0;"), tmp_path, Options(strategy=COLLECT))
+    assert "mx" in line
+
+
+ARRAY = """__global__ void __launch_bounds__(128) k(const int *x, int *y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        TYPE a[SIZE]; int at = 0;
+        for (int k = 0; k < SIZE; ++k) a[k] = x[i + k];
+BEFORE
+        while (at >= 0 && at < SIZE) { a[at] += 1 + a[(at * 3) % SIZE]; at += a[at] > 9 ? -2 : 1; }
+        for (int k = 0; k < SIZE; ++k) y[i + k] = a[k];
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "before", "told"),
+    [
+        ("char", "81", "#pragma ccc while", "let the array take a multiple of 4 bytes"),
+        ("int", "64", "#pragma ccc while", "at most 128 bytes of arrays (32 ints, say) go with"),
+        ("int", "64", "#pragma ccc if\nif (x[i] > 3)", "and here it takes 256"),
+    ],
+)
+def test_how_large_an_array_may_be(
+    kind: str, size: str, before: str, told: str, tmp_path: Path
+) -> None:
+    source = ARRAY.replace("TYPE", kind).replace("BEFORE", before)
+    (line,) = said(source.replace("SIZE", size), tmp_path, Options(strategy=COLLECT))
+    assert told in line
+    fits = source.replace("SIZE", "84" if kind == "char" else "16")
+    assert said(fits, tmp_path, Options(strategy=COLLECT)) == []
