@@ -8,7 +8,7 @@ iterations (temporal divergence).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -18,9 +18,10 @@ from ccc.analysis.dataflow import Problem, members, solve
 from ccc.analysis.dominators import Loop
 from ccc.analysis.graphs import FlowGraph
 from ccc.analysis.joins import JoinFinder
+from ccc.analysis.literals import Literals
 from ccc.analysis.liveness import Liveness
 from ccc.ir.nodes import Function, Instruction
-from ccc.ir.operands import Immediate, Operand, Register
+from ccc.ir.operands import Register
 from ccc.ptx.opcodes import ALL_LANES_MASKS, BROADCASTS, EXCHANGES, Effect
 from ccc.ptx.types import LANE, TIME
 
@@ -44,33 +45,13 @@ class _Step:
         return fact & ~self.defined
 
 
-Literals = Mapping[Register, int]
-"""Registers that hold one literal wherever they are read."""
-
-
-def find_literals(function: Function) -> Literals:
-    """The registers that one ``mov`` of an integer literal defines, and nothing else."""
-    found: dict[Register, int | None] = {}
-    for instruction in function.instructions:
-        for register in instruction.defined():
-            is_new = register not in found and instruction.name == "mov" and not instruction.guard
-            found[register] = _literal(instruction.operands[1], {}) if is_new else None
-    return {register: value for register, value in found.items() if value is not None}
-
-
-def _literal(operand: Operand, literals: Literals) -> int | None:
-    if isinstance(operand, Register):
-        return literals.get(operand)
-    return operand.integer if isinstance(operand, Immediate) else None
-
-
 def meets_all_lanes(instruction: Instruction, literals: Literals) -> bool:
     """Whether all lanes of the warp meet in it to exchange values, and nothing but values."""
     return (
         instruction.name in EXCHANGES
         and instruction.guard is None
         and "sync" in instruction.modifiers
-        and _literal(instruction.operands[-1], literals) in ALL_LANES_MASKS
+        and literals.of(instruction, instruction.operands[-1]) in ALL_LANES_MASKS
     )
 
 
@@ -84,7 +65,7 @@ def is_broadcast(instruction: Instruction, literals: Literals) -> bool:
     if name not in BROADCASTS or not meets_all_lanes(instruction, literals):
         return False
     certain = operands[2:] if name == "shfl" else operands[-1:]
-    values = [_literal(operand, literals) for operand in certain]
+    values = [literals.of(instruction, operand) for operand in certain]
     return (name != "shfl" or "idx" in instruction.modifiers) and all(
         value is not None and (wanted is None or value in wanted)
         for value, wanted in zip(values, BROADCASTS[name], strict=True)
@@ -94,7 +75,7 @@ def is_broadcast(instruction: Instruction, literals: Literals) -> bool:
 class Divergence:
     """``divergent_branches`` are the blocks whose branch lanes may take differently.
 
-    ``literals`` are the registers that hold a literal.
+    ``literals`` are those that operands hold.
     """
 
     def __init__(self, function: Function, graph: FlowGraph, loops: list[Loop], liveness: Liveness):
@@ -102,7 +83,7 @@ class Divergence:
         self._graph = graph
         self._loops = loops
         self._liveness = liveness
-        self.literals = find_literals(function)
+        self.literals = Literals(function)
         self._parameters = {parameter.name for parameter in function.parameters}
         self._blocks = {block.label: block for block in function.blocks if block.label in graph}
         self._bits: dict[Register, int] = {}
