@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 from ccc.files import put_text, read_text
 from ccc.remark import Remark, read_report, report
 
+SEVERITIES = ("warning", "error")
+"""Of what is not as it was asked for; the latter if the options are strict."""
 Remarks = dict[str, list[Remark]]
 """By kernel."""
 

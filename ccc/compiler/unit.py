@@ -13,8 +13,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ccc.compiler import lines
+from ccc.compiler.learned import is_carried, learned
 from ccc.compiler.made import INSTEAD, why_not
-from ccc.compiler.said import DevicePass, Remarks
+from ccc.compiler.said import SEVERITIES, DevicePass, Remarks
 from ccc.errors import CccError, Span, render
 from ccc.files import read_text
 from ccc.frontend import marking as source
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from ccc.compiler.serving import Standing
     from ccc.profile.match import Place
 
-SEVERITIES = ("warning", "error")
-"""Of what is not as it was asked for; the latter if the options are strict."""
 LTO_REFUSED = (
     "link-time optimisation stores code that ccc does not see; "
     "leave out -dlto (-lto, code=lto_*), or give --ccc-off"
@@ -43,8 +42,6 @@ NOTHING_INSIDE = (
     "collect; mark a branch or a loop in it"
 )
 NOWHERE = "no code is left of this: nothing runs it on the device, or it has no effect"
-CARRIED = "the next iteration"
-"""How the reasons begin that a variable without a value may lead to."""
 
 
 class CompilerError(Exception):
@@ -88,6 +85,8 @@ def translate(
             other = unit.with_values(values | more, now)
             if other.refused <= now.refused and other.missed < now.missed:
                 now, values = other, values | more
+            elif other.refused == now.refused:
+                now = replace(now, done=learned(now.done, other.done, strict=options.strict))
         done.take(now.done)
         check_strict(options, done)
         if options.mark_only or not now.refused or options.profile:
@@ -427,7 +426,7 @@ def _carried(annotations: Sequence[Annotation], remarks: Remarks) -> frozenset[i
     What stands in no loop of its function may be in any.
     """
     told = [remark for mine in remarks.values() for remark in mine]
-    places = {one.position for one in told if (one.reason or "").startswith(CARRIED)}
+    places = {one.position for one in told if is_carried(one)}
     loops = {a.loop for a in annotations if a.span in places}
     return frozenset(a.id for a in annotations if a.id in loops or (None in loops and not a.loop))
 

@@ -208,7 +208,8 @@ def _check_owner(
         raise Refused(
             "the next iteration needs what an atomic operation after the path gives, and the order "
             f"of the two may matter{at(culprit)}; if it counts iterations, leave that counter to "
-            "it, and what it gives to the next iteration"
+            "it, and what it gives to the next iteration; else declare in the loop what no "
+            "iteration needs of another"
         )
     call = _call_that_gives(culprit, path, facts) if culprit is not None else None
     if call is not None and not facts.memory.find_conflict(
