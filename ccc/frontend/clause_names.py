@@ -246,7 +246,8 @@ class ClauseNames:
         base, *members = _parts(name)
         uses = [use for use in identifiers_in(function) if use.text == base]
         loop = range(placed.statement.start_byte, placed.statement.end_byte)
-        by_method = members and any(use.start_byte in loop and _is_whole(use) for use in uses)
+        here = (use for use in uses if use.start_byte in loop)
+        by_method = any(_is_whole(use, len(members)) for use in here) if members else False
         home = function_around(placed.statement)
         return None if by_method or any(_leads_elsewhere(use, home) for use in uses) else name
 
@@ -356,12 +357,16 @@ def _is_pointed_from(use: Node) -> bool:
     return not is_address and around.child_by_field_name("argument") == use
 
 
-def _is_whole(use: Node) -> bool:
-    """Whether a variable is used as a whole, or a method of it is called."""
-    around = use.parent
-    call = around.parent if around else None
-    is_method = call is not None and call.child_by_field_name("function") == around
-    return around is None or around.type != _MEMBER or is_method
+def _is_whole(use: Node, members: int) -> bool:
+    """Whether a variable is used as a whole, or something in it that has a member so many members
+    deep, or a method of it is called."""
+    depth, around = 0, use.parent
+    while around is not None and around.type == _MEMBER:
+        call = around.parent
+        if call is not None and call.child_by_field_name("function") == around:
+            return True
+        depth, around = depth + 1, call
+    return depth < members
 
 
 def _leads_elsewhere(use: Node, home: Node | None) -> bool:

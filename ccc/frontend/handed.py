@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.frontend import updates
-from ccc.frontend.syntax import body_of, by_reference, declared_in, parameter_name, parameters
+from ccc.frontend.syntax import (
+    body_of,
+    by_reference,
+    declared_in,
+    identifiers_in,
+    parameter_name,
+    parameters,
+    type_of,
+)
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
+
+
+class Update(NamedTuple):
+    """A variable, or a member of one, as the caller names it, and how a call changes it, as
+    ``updates.operator`` says; None if that is not told.
+
+    ``by`` are the other variables that the call is given.
+    """
+
+    name: bytes
+    operator: str | None
+    by: frozenset[bytes | None]
 
 
 class HandedOver(NamedTuple):
@@ -20,49 +40,143 @@ class HandedOver(NamedTuple):
 
     base: Node
     function: bytes
-    operators: set[str | None]
+    updates: tuple[Update, ...]
     is_stepped: bool = False
 
 
-def handed_over(path: Node, named: Callable[[bytes], Sequence[Node]]) -> Iterator[HandedOver]:
+_Named = Callable[[bytes], "Sequence[Node]"]
+_DEEPEST = 3
+"""Into so many functions, each called by the one before, is looked."""
+
+
+def handed_over(path: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[HandedOver]:
     """The variables whose addresses a statement hands to functions, or that these take by
     reference, and those whose methods it calls.
 
     Args:
         path: the statement.
         named: the functions of the text that have a plain name.
+        depth: into how many functions to look, each of which is called by the one before.
     """
     for call in updates.every(path, lambda node: node.type == "call_expression"):
         function, listed = (call.child_by_field_name(part) for part in ("function", "arguments"))
         if function is None or listed is None:
             continue
         name = _plain_name(function)
+        by = frozenset(node.text for node in identifiers_in(listed))
+        called = _fitting(named(name), listed.named_child_count)
         if function.type == "field_expression" and (base := updates.base_of(function)) is not None:
-            yield HandedOver(base, name, set())
-        called = named(name)
+            method = _method(base, called)
+            own = _of_members(method, named, depth) if method else {}
+            yield HandedOver(base, name, _updates(base, own, by))
         for number, one in enumerate(listed.named_children):
             is_address = one.type == "pointer_expression" and one.children[0].type == "&"
             given = updates.base_of(one.child_by_field_name("argument") if is_address else one)
             if given is not None and (is_address or any(by_reference(f, number) for f in called)):
-                operators = {by for f in called for by in _operators(f, number)}
+                made = [_of_parameter(f, number, named, depth) for f in called]
+                every = {key: None for each in made for key in each}
                 stepped = [_steps(f, number) for f in called]
-                yield HandedOver(given, name, operators, bool(stepped) and all(stepped))
+                found = _updates(given, every, by)
+                yield HandedOver(given, name, found, bool(stepped) and all(stepped))
+
+
+_Made = Collection[tuple[bytes, str | None]]
+"""The members of something that a function changes, none for the whole, and by which operators."""
+
+
+def _updates(base: Node, made: _Made, by: frozenset[bytes | None]) -> tuple[Update, ...]:
+    """What a call does to a variable; if nobody knows, something."""
+    whole = updates.name_of(base)
+    found = made or [(b"", None)]
+    return tuple(
+        Update(b".".join(filter(None, (whole, member))), operator, by) for member, operator in found
+    )
 
 
 def _plain_name(function: Node) -> bytes:
-    """That of what is called: no scopes, no template arguments."""
-    while (name := function.child_by_field_name("name")) is not None:
-        function = name
+    """That of what is called: no object, no scopes, no template arguments."""
+    for part in ("field", "name"):
+        while (inner := function.child_by_field_name(part)) is not None:
+            function = inner
     return function.text or b""
 
 
-def _operators(function: Node, number: int) -> set[str | None]:
-    """How a function changes what it is given at some place, as ``updates.operator`` says."""
+def _of_parameter(function: Node, number: int, named: _Named, depth: int) -> _Made:
+    """How a function changes what it is given at some place."""
     body, name = body_of(function, "body"), parameter_name(function, number)
     if body is None or name is None:
+        return {}
+    ways = {name: b"", b"*" + name: b""}
+    ways |= {name + sign: b"." for sign in (b".", b"->")} | {b"(*%s)." % name: b"."}
+
+    def member(place: bytes) -> bytes | None:
+        if place in ways:
+            return b""
+        return next((place[len(way) :] for way, is_of in ways.items()
+                     if is_of and place.startswith(way)), None)  # fmt: skip
+
+    return _changed(body, member, named, depth)
+
+
+def _of_members(method: Node, named: _Named, depth: int) -> _Made:
+    """How a method changes the members of its object."""
+    body = body_of(method, "body")
+    fields = _fields_beside(method)
+    own = {name for name, _ in declared_in(method)}
+
+    def member(place: bytes) -> bytes | None:
+        plain = place.removeprefix(b"this->")
+        is_own = place.partition(b".")[0] in own
+        return plain if plain.partition(b".")[0] in fields and not is_own else None
+
+    return _changed(body, member, named, depth) if body is not None else {}
+
+
+def _changed(
+    body: Node, member: Callable[[bytes], bytes | None], named: _Named, depth: int
+) -> _Made:
+    """What a body changes of something of which ``member`` knows the members by what stands there,
+    and how: the least or the most, where a branch keeps that."""
+    kept = {member(name.encode()): by for by, name in updates.extremes(body)}
+    made = [
+        (updates.text_of(place), updates.operator(one))
+        for one in updates.every(body, lambda node: node.type in updates.CHANGES)
+        if (place := updates.place_of(one)) is not None
+    ]
+    calls = handed_over(body, named, depth - 1) if depth > 1 else ()
+    made += [(one.name, one.operator) for call in calls for one in call.updates]
+    every = ((member(place), operator) for place, operator in made)
+    return {(found, kept.get(found, by)): None for found, by in every if found is not None}
+
+
+def _fitting(called: Sequence[Node], count: int) -> Sequence[Node]:
+    """The functions that take so much; all if none does, as where some need not be given."""
+    return [one for one in called if len(parameters(one)) == count] or called
+
+
+def _method(base: Node, called: Sequence[Node]) -> Node | None:
+    """The method that is called of a variable, if that is known: of several, that of its type."""
+    methods = [one for one in called if _fields_beside(one)]
+    if len(methods) > 1:
+        kind = (type_of(base, base.text or b"") or b"").split()[-1:]
+        methods = [one for one in methods if [_class_of(one)] == kind]
+    return methods[0] if len(methods) == 1 else None
+
+
+def _class_of(method: Node) -> bytes | None:
+    around = method.parent.parent if method.parent else None
+    name = around.child_by_field_name("name") if around else None
+    return name.text if name else None
+
+
+def _fields_beside(method: Node) -> set[bytes]:
+    """The plain members of the class that a method is defined in; none if it is in no class."""
+    around = method.parent
+    if around is None or around.type != "field_declaration_list":
         return set()
-    kept: set[str | None] = {by for by, one in updates.extremes(body) if one.encode() == name}
-    return kept or {updates.operator(one) for one in updates.changes_of(body, name)}
+    declared = (one for one in around.named_children if one.type == "field_declaration")
+    listed = (name for one in declared for name in one.children_by_field_name("declarator"))
+    return {name.text or b"" for name in listed if name.type == "field_identifier"}
 
 
 def _steps(function: Node, number: int) -> bool:

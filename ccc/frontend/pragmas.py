@@ -342,9 +342,8 @@ def _variable(node: Any) -> str | None:
     if isinstance(node, c_ast.ID):
         return str(node.name)
     is_member = isinstance(node, c_ast.StructRef) and node.type == "."
-    if is_member and isinstance(node.name, c_ast.ID):
-        return f"{node.name.name}.{node.field.name}"
-    return None
+    whole = _variable(node.name) if is_member else None
+    return f"{whole}.{node.field.name}" if whole else None
 
 
 def _schedule(argument: _Argument) -> str:

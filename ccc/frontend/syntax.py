@@ -111,18 +111,21 @@ def floating_type(statement: Node, name: bytes, code: bytes) -> str | None:
         name: the variable, or a member of one: ``hit.distance``.
         code: the text of all declarations, without comments.
     """
-    variable, _, member = name.partition(b".")
+    variable, *members = name.split(b".")
     kind = type_of(statement, variable)
-    if kind is None or not member:
-        return _FLOATING.get(kind or b"")
+    for member in members:
+        kind = _type_of_member(kind, member, code) if kind else None
+    return _FLOATING.get(kind or b"")
+
+
+def _type_of_member(kind: bytes, member: bytes, code: bytes) -> bytes | None:
+    """The type of a plain member of a structure, if that is one word."""
     body = _members_of(kind, code)
     while (plain := _INNER.sub(b";", body)) != body:
         body = plain
-    declared = (
-        rb"(?:^|[;:])\s*(float|double)\s[^;()*&\[\]=]*\b" + re.escape(member) + rb"\b\s*[,;=]"
-    )
+    declared = rb"(?:^|[;:])\s*(\w+)\s[^;()*&\[\]=]*\b" + re.escape(member) + rb"\b\s*[,;=]"
     found = re.search(declared, body)
-    return _FLOATING[found[1]] if found else None
+    return found[1] if found else None
 
 
 def _members_of(kind: bytes, code: bytes) -> bytes:

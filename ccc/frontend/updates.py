@@ -18,7 +18,7 @@ _OPERATORS = {"++": "+", "--": "+", "-=": "+"} | {
     f"{sign}=": sign for sign in ("+", "*", "/", "%", "&", "|", "^", "<<", ">>")
 }
 _COMMUTING = ("+", "*", "&", "|", "^")
-_REDUCING = ("+", "&", "|", "^", "min", "max")
+REDUCING = ("+", "&", "|", "^", "min", "max")
 """What a reduction may be by, as users write it."""
 _LEAST_OR_MOST = re.compile(
     rb"(?:(?:::)?(?:cuda::)?std)?(?:::)?(?:f|u|ll|ull)?(min|max)f?(?:<[^<>]*>)?"
@@ -44,7 +44,7 @@ def changes(path: Node) -> Iterator[tuple[Node, Node]]:
 def changes_of(tree: Node, name: bytes) -> Iterator[Node]:
     """The assignments of a tree to a variable, or to what that leads to."""
     for node in every(tree, lambda node: node.type in CHANGES):
-        place = _place(node.child_by_field_name(CHANGES[node.type]))
+        place = place_of(node)
         if place is not None and text_of(place) in (name, b"*" + name):
             yield node
 
@@ -62,7 +62,7 @@ def elements(path: Node) -> Iterator[tuple[Node, str | None]]:
         if element is not None and element.type == "subscript_expression":
             base = whole(element.child_by_field_name("argument"))
             signs = (_OPERATORS.get(child.type) for child in change.children)
-            by = next((sign for sign in signs if sign in _REDUCING), None)
+            by = next((sign for sign in signs if sign in REDUCING), None)
             if base is not None:
                 yield base, by
 
@@ -70,14 +70,14 @@ def elements(path: Node) -> Iterator[tuple[Node, str | None]]:
 def operation(change: Node) -> str | None:
     """The operation of a reduction that an assignment is, if any, of a whole variable."""
     found = operator(change)
-    return found if found in _REDUCING else None
+    return found if found in REDUCING else None
 
 
 def operator(change: Node) -> str | None:
     """How an assignment makes the new value of a whole variable of the old one: ``+`` of sums and
     differences, ``min``, ``*``; None where it makes it of other things, or of more, as ``s ^= s <<
     13`` does."""
-    changed = _place(change.child_by_field_name(CHANGES[change.type]))
+    changed = place_of(change)
     if changed is None or _asks_again(change, text_of(changed).lstrip(b"*")):
         return None
     signs = [child.type for child in change.children]
@@ -90,7 +90,7 @@ def operator(change: Node) -> str | None:
 def flag(change: Node) -> str | None:
     """The operation of a reduction that an assignment is which only ever sets a flag, ``f = true``
     or ``f = f || x``, or only ever clears one."""
-    changed = _place(change.child_by_field_name(CHANGES[change.type]))
+    changed = place_of(change)
     value = bare(change.child_by_field_name("right"))
     if changed is None or value is None or "=" not in [child.type for child in change.children]:
         return None
@@ -109,7 +109,7 @@ def is_stepped(
 
 
 def _is_step(change: Node, others: Collection[bytes], own: Collection[bytes]) -> bool:
-    changed = _place(change.child_by_field_name(CHANGES[change.type]))
+    changed = place_of(change)
     value = change.child_by_field_name("right")
     if changed is None or value is None or any(one.type in _BY_MORE for one in every_node(value)):
         return False
@@ -124,7 +124,7 @@ def takes_no_number(change: Node) -> bool:
     one that is no number, and after that any, so that of such it is no reduction."""
     value = bare(change.child_by_field_name("right"))
     kept = value.child_by_field_name("consequence") if value else None
-    changed = _place(change.child_by_field_name(CHANGES[change.type]))
+    changed = place_of(change)
     return (
         kept is not None and changed is not None and text_of(bare(kept) or kept) == text_of(changed)
     )
@@ -215,8 +215,9 @@ def extreme_branches(path: Node) -> Iterator[tuple[str, str, Node]]:
         if condition is None or taken is None:
             continue
         given = {
-            name_of(base): text_of(value)
-            for change, base in changes(taken)
+            text_of(place): text_of(value)
+            for change in every(taken, lambda node: node.type in CHANGES)
+            if (place := place_of(change)) is not None
             if (value := change.child_by_field_name("right")) is not None
         }
         if any(node.type == "!" for node in every_node(condition)):
@@ -250,9 +251,12 @@ def chosen_beside(path: Node) -> tuple[str, str, str, str] | None:
     return None
 
 
-def updated_by(loop: Node, name: str, by: str) -> set[str]:
+def updated_by(loop: Node, name: str, by: str, handed: Collection[int] = frozenset()) -> set[str]:
     """A variable of which a loop does nothing but to update it by an operation, and what is set
-    together with it; nothing if the loop does more with it, as far as its text tells."""
+    together with it; nothing if the loop does more with it, as far as its text tells.
+
+    Functions update it so that are ``handed`` what begins at some places.
+    """
     text = name.encode()
     updates = [
         change
@@ -265,7 +269,7 @@ def updated_by(loop: Node, name: str, by: str) -> set[str]:
     set_there = [(change, base) for one in taken if one for change, base in changes(one)]
     updates += [change for change, base in set_there if name_of(base) == text]
     known = [*updates, *filter(None, tests)]
-    uses = [use.start_byte for use in _uses(loop, text)]
+    uses = {use.start_byte for use in _uses(loop, text)}.difference(handed)
     if not all(any(one.start_byte <= use < one.end_byte for one in known) for use in uses):
         return set()
     return {name, *(name_of(base).decode(errors="replace") for _, base in set_there)}
@@ -310,12 +314,14 @@ def name_of(base: Node) -> bytes:
     return text_of(node)
 
 
-def _place(node: Node | None) -> Node | None:
-    """What is changed: ``s``, ``s.x`` or ``*s``, of which base and name are plain."""
-    inner = bare(node)
-    is_led_to = inner is not None and inner.type == "pointer_expression"
-    base = base_of(inner.child_by_field_name("argument") if inner and is_led_to else inner)
-    return inner if base is not None else None
+def place_of(change: Node) -> Node | None:
+    """What an assignment changes: ``s``, ``s.x``, ``s->x`` or ``*s``, of which base and name are
+    plain."""
+    inner = place = bare(change.child_by_field_name(CHANGES[change.type]))
+    if inner is not None and (inner.type == "pointer_expression" or is_arrow(inner)):
+        inner = inner.child_by_field_name("argument")
+    is_this = inner is not None and inner.type == "this"
+    return place if is_this or base_of(inner) is not None else None
 
 
 def bare(node: Node | None) -> Node | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ccc.errors import Span
-from ccc.frontend import pointers, updates
-from ccc.frontend.handed import handed_over
+from ccc.frontend import pointers, reductions, updates
+from ccc.frontend.handed import HandedOver, handed_over
 from ccc.frontend.syntax import (
     LOOPS,
     cases_of,
@@ -80,7 +80,16 @@ class Suspects:
         if number:  # it is done by a function, to what that gets
             here = [node for node in here if not updates.is_changed(node)] or here
         here = here if here or about in ("accessed", "shared") else found
-        return _members(here) if about in ("carried", "handed") else _texts(here)
+        if about == "carried":
+            return self._spoken_of(placed, here)
+        return _members(here) if about == "handed" else _texts(here)
+
+    def _spoken_of(self, placed: Placed, nodes: Sequence[Node]) -> list[str]:
+        """What is carried of some variables, but for what reductions serve, if there is more."""
+        calls = list(self._handed(placed.statement))
+        every = dict.fromkeys(one for node in nodes for one in reductions.spoken_of(node, calls))
+        served = self._served(self._placement.loops_around(placed)) if calls else set()
+        return [one for one in every if one not in served] or list(every)
 
     def statements(self, at: Span) -> tuple[Node, Node] | None:
         """An annotated statement, and the annotated loop around it, or that itself if it has
@@ -108,11 +117,7 @@ class Suspects:
             return []
         plain = {name for name, is_array in declared_in(function) if not is_array}
         used = {node.text for node in identifiers_in(placed.statement)}
-        every = [
-            one
-            for one in handed_over(function, self._placement.functions)
-            if one.base.text in plain & used
-        ]
+        every = [one for one in self._handed(function) if one.base.text in plain & used]
         on_line = [one for one in every if any(self._is_on(one.base, line) for line in places)]
         named = ((one.base.text or b"", one.function) for one in on_line or every)
         return [
@@ -125,32 +130,19 @@ class Suspects:
         reductions serve."""
         path, around = placed.statement, self._placement.around(placed)
         own = own_of(path, around)
-        handed = (one.base for one in handed_over(path, self._placement.functions))
+        calls = list(self._handed(path))
         arrays = (base for base, _ in self._elements(placed))
-        changed = (*updates.changed(path), *handed, *arrays)
+        changed = (*updates.changed(path), *(one.base for one in calls), *arrays)
         every = [node for node in changed if node.text not in own]
         served = self._served(self._placement.loops_around(placed))
-        left = [node for node in every if served.isdisjoint(_members([node]))]
+        left = [node for node in every if not served.issuperset(reductions.spoken_of(node, calls))]
         return left or every
 
     def _served(self, loops: Sequence[Placed]) -> set[str]:
-        """The variables that the reductions of annotated loops serve: those that they name, and
-        integers that are updated as those."""
-        from ccc.frontend.pragmas import REDUCTIONS  # noqa: PLC0415 - seldom asked for
+        return reductions.served(loops, self._handed, self._is_float)
 
-        written = {ptx: sign for sign, ptx in REDUCTIONS.items()}
-        found: set[str] = set()
-        for loop in loops:
-            named = [(written[ptx], name) for ptx, name in loop.pragma.reductions]
-            more = {
-                (by, updates.name_of(base).decode(errors="replace"))
-                for change, base in updates.changes(loop.statement)
-                if (by := updates.operation(change)) in dict(named)
-                and not self._is_float(loop.statement, updates.name_of(base))
-            }
-            for by, name in (*named, *more):
-                found |= updates.updated_by(loop.statement, name, by)
-        return found
+    def _handed(self, tree: Node) -> Iterator[HandedOver]:
+        return handed_over(tree, self._placement.functions)
 
     def promise(self, at: Span, reads: Sequence[Span], writes: Sequence[Span]) -> str | None:
         """The clauses ``noalias(...)`` that tell apart what some lines read and others write; empty
@@ -220,12 +212,14 @@ class Suspects:
             return None
         path, text = placed.statement, name.encode()
         own = [
-            (None if self._is_of_numbers(one, base) else updates.operator(one), base)
+            (
+                None if self._is_of_numbers(one, base) else updates.operator(one),
+                updates.name_of(base),
+            )
             for one, base in updates.changes(path)
         ]
-        handed = handed_over(path, self._placement.functions)
-        own += [(by, one.base) for one in handed for by in one.operators or {None}]
-        made = {by for by, base in own if updates.name_of(base) == text}
+        own += [(one.operator, one.name) for call in self._handed(path) for one in call.updates]
+        made = {by for by, changed in own if changed == text}
         if made == {None}:
             made = {updates.flag(one) for one, base in updates.changes(path)
                     if updates.name_of(base) == text}  # fmt: skip
@@ -239,8 +233,7 @@ class Suspects:
             return False
         path, turn = placed.statement, self._placement.around(placed) or placed.statement
         others = {one.text or b"" for one in updates.changed(turn)} | own_of(path, turn)
-        handed = handed_over(path, self._placement.functions)
-        calls = [one for one in handed if updates.name_of(one.base) == name.encode()]
+        calls = [one for one in self._handed(path) if updates.name_of(one.base) == name.encode()]
         changes = list(updates.changes_of(path, name.encode()))
         by_itself = not changes or updates.is_stepped(changes, others)
         return bool(changes or calls) and by_itself and all(one.is_stepped for one in calls)
@@ -374,26 +367,8 @@ class Suspects:
         own = {name.encode() for loop in loops for _, name in loop.pragma.reductions}
         own |= {name for name, _ in declared_in(statement)}
         made = {base.text for base in updates.changed(placed.statement)} if around else set()
-        made = updates.follows_from(statement, made) if made else made
-        found = [
-            (op, name)
-            for change, base in updates.changes(statement)
-            if (op := updates.operation(change)) and (name := updates.name_of(base))
-            if not self._is_of_numbers(change, base)
-            if self._is_float(statement, name)
-            or updates.is_made_of(change, made)
-            or updates.is_decided_by(change, made)
-        ]
-        found += [
-            (op, name.encode())
-            for op, name in updates.extremes(statement)
-            if self._is_float(statement, name.encode())
-        ]
-        return [
-            (op, name.decode(errors="replace"))
-            for op, name in dict.fromkeys(found)
-            if own.isdisjoint((name, name.partition(b".")[0]))
-        ]
+        calls = self._handed(statement)
+        return reductions.unnamed(statement, own, made, calls, self._is_float)
 
     def _is_float(self, statement: Node, name: bytes) -> bool:
         return floating_type(statement, name, self._placement.blank) is not None

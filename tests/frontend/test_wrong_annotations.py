@@ -87,16 +87,20 @@ def test_a_reduction_of_what_is_not_there() -> None:
         ("int *to = &sum;", "*to += x[i] * (sum > 3);", "sum"),
         ("Found found;", "found.add(x[i]);", "found.sum"),
         ("Found found;", "found += x[i];", "found.sum"),
+        ("All found;", "found.even.add(x[i]);", "found.even.sum"),
+        ("All found;", "add(found.even);", "found.even.sum"),
     ],
 )
 def test_a_reduction_of_what_the_loop_does_not_name(before: str, update: str, clause: str) -> None:
     text = loop(f"{update}\n#pragma ccc if\nif (a) {{ b(); }}")
     text = text.replace("ccc for", f"ccc for reduction(+: {clause})")
     text = text.replace(
-        "#pragma ccc for", f"int sum = 0; {before}\nuse(found.sum);\n#pragma ccc for"
+        "#pragma ccc for",
+        f"int sum = 0; {before}\nuse(found.sum, found.even.sum);\n#pragma ccc for",
     )
     assert mark(text, "k.cu").warnings == []
-    others = text.replace(update, "x[i] = found.other;").replace(before, "Found found; f(sum);")
+    other = f"x[i] = {clause.rpartition('.')[0] or 'found'}.other;"
+    others = text.replace(update, other).replace(before, "Found found; f(sum);")
     (warning,) = mark(others, "k.cu").warnings
     assert f'no effect on "{clause}", which is not in the loop' in str(warning)
 

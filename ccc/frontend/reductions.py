@@ -1,0 +1,111 @@
+"""Which variables code updates as reductions do, in its own text or through functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ccc.frontend import updates
+
+if TYPE_CHECKING:
+    from ccc.frontend.handed import HandedOver
+    from ccc.frontend.placement import Placed
+    from ccc.frontend.syntax import Node
+
+_IsFloat = Callable[["Node", bytes], bool]
+
+
+def served(
+    loops: Sequence[Placed],
+    handed: Callable[[Node], Iterable[HandedOver]],
+    is_float: _IsFloat,
+) -> set[str]:
+    """The variables that the reductions of annotated loops serve: those that they name, and
+    integers that are updated as those."""
+    from ccc.frontend.pragmas import REDUCTIONS  # noqa: PLC0415 - seldom asked for
+
+    written = {ptx: sign for sign, ptx in REDUCTIONS.items()}
+    found: set[str] = set()
+    for loop in loops:
+        named = {(written[ptx], name) for ptx, name in loop.pragma.reductions}
+        calls = list(handed(loop.statement))
+        operations = {by for by, _ in named}
+        named |= {
+            (by, _text(name))
+            for by, name in _updated(loop.statement, calls)
+            if by in operations and not is_float(loop.statement, name)
+        }
+        for by, name in named:
+            known = {one.base.start_byte for one in calls if _only_updates(one, name.encode(), by)}
+            found |= updates.updated_by(loop.statement, name, by, known)
+    return found
+
+
+def _updated(tree: Node, calls: Iterable[HandedOver]) -> Iterator[tuple[str, bytes]]:
+    """The operations of reductions by which code updates variables, and these."""
+    for change, base in updates.changes(tree):
+        if by := updates.operation(change):
+            yield by, updates.name_of(base)
+    for one in calls:
+        for update in one.updates:
+            if update.operator in updates.REDUCING:
+                yield update.operator, update.name
+
+
+def _only_updates(one: HandedOver, name: bytes, by: str) -> bool:
+    """Whether a call does to a variable nothing but to update it by an operation."""
+    meant = (name, updates.name_of(one.base))
+    return all(update.operator == by for update in one.updates if update.name in meant)
+
+
+def unnamed(
+    statement: Node,
+    own: Collection[bytes],
+    made: Collection[bytes | None],
+    calls: Iterable[HandedOver],
+    is_float: _IsFloat,
+) -> list[tuple[str, str]]:
+    """The operations and variables that code updates as a reduction does, and that are none of its
+    ``own``: those that are floating-point, and those that are updated by what was ``made``, or
+    where that decides."""
+    made = updates.follows_from(statement, made) if made else set()
+    found = [
+        (op, name)
+        for change, base in updates.changes(statement)
+        if (op := updates.operation(change)) and (name := updates.name_of(base))
+        if not (is_float(change, name) and updates.takes_no_number(change))
+        if is_float(statement, name)
+        or updates.is_made_of(change, made)
+        or updates.is_decided_by(change, made)
+    ]
+    found += [
+        (op, name.encode())
+        for op, name in updates.extremes(statement)
+        if is_float(statement, name.encode())
+    ]
+    found += [
+        (str(one.operator), one.name)
+        for call in calls
+        for one in call.updates
+        if one.operator in updates.REDUCING
+        if is_float(statement, one.name) or not one.by.isdisjoint(made)
+    ]
+    return [
+        (op, _text(name))
+        for op, name in dict.fromkeys(found)
+        if name not in own and name.partition(b".")[0] not in own
+    ]
+
+
+def spoken_of(node: Node, calls: Iterable[HandedOver]) -> list[str]:
+    """The names of a variable where it is changed: if a function is handed that, and updates
+    members of it as reductions do, the names of these."""
+    call = next((one for one in calls if one.base.start_byte == node.start_byte), None)
+    made = call.updates if call else ()
+    if any(one.operator in updates.REDUCING for one in made):
+        return list(dict.fromkeys(_text(one.name) for one in made))
+    return [_text(updates.name_of(node))]
+
+
+def _text(name: bytes) -> str:
+    return name.decode(errors="replace")

@@ -1,0 +1,96 @@
+"""What a function adds up in a variable that it gets is offered a clause, which serves."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_headers")]
+
+SUMS = """struct Inner {
+    float sum; int count;
+    __device__ void insert(float v) { this->sum += v; count++; }
+};
+struct Other { float sum; __device__ void put(float v) { sum = v; } };
+struct Stats {
+    float sum; int count; float most; Inner in;
+    __device__ void put(float v) { sum += v; count++; }
+    __device__ void both(float v) { in.insert(v); if (v > most) most = v; }
+};
+__device__ void add(Stats &s, float v) { s.sum += v; s.count++; }
+__device__ void add(Stats *s, float v) { s->sum = s->sum + v; ++(*s).count; }
+__device__ void add(float &sum, int &count, float v) { sum += v; count++; }
+__device__ void keep(Stats &s, float v) { if (v > s.most) s.most = v; s.count += 1; }
+__device__ void keep(Stats *s, float v) { if (v > s->most) s->most = v; s->count += 1; }
+template <typename T> __device__ void pass(T &t, float v) { add(t, v); }
+__global__ void k(const float *x, int n, float *out) {
+    Stats s = {0, 0, 0, {0, 0}};
+    float total = 0;
+    int hits = 0;
+#pragma ccc for CLAUSES
+    for (int i = threadIdx.x; i < n; i += 256) {
+        float v = x[i];
+#pragma ccc if
+        if (v > 3) {
+            for (int j = 0; j < 20; ++j) v = v * 0.7f + sqrtf(v);
+            PATH
+        }
+        BEHIND
+    }
+    out[threadIdx.x] = s.sum + s.count + s.most + s.in.sum + s.in.count + total + hits;
+}
+"""
+CALLS = [
+    ("add(s, v);", "reduction(+: s.sum)"),
+    ("add(&s, v);", "reduction(+: s.sum)"),
+    ("pass(s, v);", "reduction(+: s.sum)"),
+    ("s.put(v);", "reduction(+: s.sum)"),
+    ("s.in.insert(v);", "reduction(+: s.in.sum)"),
+    ("s.both(v);", "reduction(max: s.most) reduction(+: s.in.sum)"),
+    ("keep(s, v);", "reduction(max: s.most)"),
+    ("keep(&s, v);", "reduction(max: s.most)"),
+    ("add(total, hits, v);", "reduction(+: total)"),
+    ("add(total, s.count, v);", "reduction(+: total)"),
+    ("add(total, hits, v); add(s, v);", "reduction(+: total, s.sum)"),
+]
+
+
+def told(folder: Path, path: str, behind: str, clauses: str = "") -> list[str]:
+    source = SUMS.replace("CLAUSES", clauses).replace("PATH", path).replace("BEHIND", behind)
+    return said(source, folder, Options(strategy=COLLECT))
+
+
+@pytest.mark.parametrize(("call", "clauses"), CALLS)
+def test_what_a_function_adds_up_is_offered_clauses_that_serve(
+    call: str, clauses: str, tmp_path: Path
+) -> None:
+    (line,) = told(tmp_path, call, "")
+    found = re.search(r"say so on the loop of line \d+: (reduction.*?)(?: \[in k\]|;)", line)
+    assert found
+    assert found[1] == clauses
+    assert told(tmp_path, call, "", found[1]) == []
+
+
+@pytest.mark.parametrize(("call", "clauses"), CALLS)
+def test_what_a_function_adds_up_behind_a_path_is_offered_clauses_that_serve(
+    call: str, clauses: str, tmp_path: Path
+) -> None:
+    (line,) = told(tmp_path, "", call)
+    found = re.search(r"say so on the loop of line \d+: (reduction.*?)(?: \[in k\]|;)", line)
+    assert found
+    assert {*re.findall(r"[\w.]+", clauses)} <= {*re.findall(r"[\w.]+", found[1])}
+    assert told(tmp_path, "", call, found[1]) == []
+
+
+def test_what_a_function_only_sets_is_to_be_declared_in_the_loop(tmp_path: Path) -> None:
+    """And what a clause serves is not blamed."""
+    last = SUMS.replace("s.sum += v; s.count++;", "s.sum += v; s.most = v; s.count++;")
+    source = last.replace("CLAUSES", "reduction(+: s.sum)").replace("BEHIND", "")
+    (line,) = said(source.replace("PATH", "add(s, v);"), tmp_path, Options(strategy=COLLECT))
+    assert 'computes ("s.most", ' in line
+    assert 'if no iteration needs "s.most" of another, declare it in the loop' in line
