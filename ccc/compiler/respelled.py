@@ -42,6 +42,7 @@ def respelled(suspects: Suspects | None, at: Span, text: str, names: Sequence[st
     if narrow := spellings.narrow_in(path):
         quoted = " or ".join(f'"{name}"' for name in narrow)
         text = text.replace(TOO_NARROW, TOO_NARROW.replace("one of less than 32 bits", quoted))
+    text = _with_branch(text, loop, names)
     if not any(suspects.ends_loop(at, name) for name in names):
         text = _with_plain(text, loop)
     return _with_order(text, path, names)
@@ -61,6 +62,24 @@ def _with_plain(text: str, loop: Node) -> str:
     if match is None or plain is None:
         return text
     return text.replace(match[0], f'nvcc makes branches of "&&" and "||": write "{plain}"')
+
+
+def _with_branch(text: str, loop: Node, names: Sequence[str]) -> str:
+    """A reason that speaks of a minimum or maximum which the iteration is left without."""
+    every = spellings.by_leaving(loop)
+    found = next((one for one in every if not names or one[3].intersection(names)), None)
+    if found is None or FLUSHED in text:
+        return text
+    by, name, new, _ = found
+    hint = (
+        f'set "{name}", and what goes with it, in a branch "if ({new} {_LESS[by]} {name})" without '
+        '"continue"'
+    )
+    clause = f", and say so on the loop: reduction({by}: {name})"
+    if MISUSED.search(text):
+        is_meant = bool(names) or spellings.floating_type(loop, name) is not None
+        return MISUSED.sub(lambda _: hint, text) if is_meant else text
+    return text.replace(REDUCTION_HINT, hint + clause)
 
 
 def _with_order(text: str, path: Node, names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
-from ccc.frontend.syntax import type_of
+from ccc.frontend.syntax import body_of, type_of
 from ccc.frontend.uses import handed_on
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def unordered(tree: Node) -> Iterator[tuple[str, str, str]]:
                 continue
             for name, new in _given(node, part):
                 yield from (
-                    (found, name.decode(errors="replace"), new.decode(errors="replace"))
+                    (found, _text(name), _text(new))
                     for found in _meant(condition, name, new, holds)
                 )
 
@@ -89,6 +89,56 @@ def _meant(condition: Node, name: bytes, new: bytes, holds: bool) -> Iterator[st
         is_alone = updates.bare(condition) == test or condition.named_child_count == 1
         if _is_negated(test) if holds else is_alone and not _is_negated(test):
             yield updates.SOUGHT[sign[:1]][new == one]
+
+
+def by_leaving(tree: Node) -> Iterator[tuple[str, str, str, set[str]]]:
+    """What is set in the rest of an iteration that is left unless it is better, as by ``if (x >=
+    best) continue; best = x;``: the operation, the variable, the value, and all that is set
+    there."""
+    for node in updates.every(tree, lambda one: one.type == "if_statement"):
+        arms = [body_of(node, "consequence"), node.child_by_field_name("alternative")]
+        left = [arm is not None and _only_leaves(arm) for arm in arms]
+        condition = node.child_by_field_name("condition")
+        if condition is None or sum(left) != 1:
+            continue
+        kept = [arms[left[0]], *_behind(node)]
+        given = {pair for part in kept if part for pair in _set_at_once(part)}
+        for test in updates.every(condition, lambda one: one.type == "binary_expression"):
+            one, sign, other = updates.sides(test)
+            for name, new in given if sign[:1] in updates.SOUGHT else ():
+                if {one, other} == {name, new} and condition.named_child_count == 1:
+                    flips = left[0] != _is_negated(test)
+                    by = updates.SOUGHT[sign[:1]][(new == one) == flips]
+                    every = {_text(one) for one, _ in given}
+                    yield by, _text(name), _text(new), every
+
+
+def _text(name: bytes) -> str:
+    return name.decode(errors="replace")
+
+
+def _only_leaves(arm: Node) -> bool:
+    """Whether an arm does nothing but to leave the iteration."""
+    inner = [one for one in arm.named_children if one.type != "comment"]
+    is_block = arm.type in ("compound_statement", "else_clause") and len(inner) == 1
+    return arm.type == "continue_statement" or (is_block and _only_leaves(inner[0]))
+
+
+def _behind(node: Node) -> Iterator[Node]:
+    """The statements behind one in its block."""
+    following = node.next_named_sibling
+    while following is not None:
+        yield following
+        following = following.next_named_sibling
+
+
+def _set_at_once(part: Node) -> Iterator[tuple[bytes, bytes]]:
+    """What a statement sets, and to what, if no branch in it decides whether it does."""
+    if part.type == "if_statement":
+        return
+    for change, base in updates.changes(part):
+        if (value := change.child_by_field_name("right")) is not None:
+            yield updates.name_of(base), updates.text_of(value)
 
 
 def _is_negated(test: Node) -> bool:
