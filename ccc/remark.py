@@ -36,6 +36,8 @@ turn as often as is usual."""
 COUNTED = "counted"
 """The same where a profile tells it: what warps ran, in the mean."""
 _LEFT = " left as it was: "
+DECLINED = ") does not apply: "
+"""What follows a strategy that does not apply where that is said."""
 ASKED_IN = "asked_in"
 """What the report calls the file of decisions that asks for what does not apply."""
 _MOST_NAMED = 3
@@ -141,7 +143,7 @@ class Remark:
             return None
         done = f"; {self.strategy} is done instead" if self.applied else ""
         file = f"{self.details[ASKED_IN]}: " if ASKED_IN in self.details else ""
-        message = f"{file}strategy({self.asked}) does not apply: {self.declined}{done}"
+        message = f"{file}strategy({self.asked}{DECLINED}{self.declined}{done}"
         return CccError(message, self.position)
 
     @property
@@ -360,7 +362,10 @@ def _in_short(told: Iterable[tuple[Remark, CccError | None]]) -> Iterator[tuple[
     """What is said of each kernel: of the cases, arms and copies of one annotation in full of the
     first only, so that each has a line that can be read, and once of cases that are alike."""
     arms: dict[Hashable, list[_Told]] = {}
+    beside: dict[Hashable, list[tuple[Hashable, str]]] = {}
     for one, said in told:
+        text = _SITE.sub("", said.message) if said else ""
+        beside.setdefault((one.kernel, one.position), []).append((of_arm(one), text))
         if said is not None:
             arms.setdefault((one.kernel, *of_arm(one)), []).append((one, said))
     firsts: dict[Hashable, tuple[str, str]] = {}
@@ -378,6 +383,10 @@ def _in_short(told: Iterable[tuple[Remark, CccError | None]]) -> Iterator[tuple[
         if left and len(cases) > 1:
             head = f"path ({_listed(list(map(_label, cases)), _MOST_CASES)})"
         head = with_copy(head, copy) if left else head
+        here = beside[one.kernel, one.position]
+        if not left and min(len({two[part] for two in here}) for part in (0, 1)) > 1:
+            names = cases if len(cases) == 1 else list(map(_label, cases))
+            head = f"path ({_listed(names, _MOST_CASES) or one.arm}): {head}"
         yield one.kernel, CccError(f"{head}{left}{text}", error.span)
 
 

@@ -179,6 +179,32 @@ def test_a_strategy_that_applies_to_no_case_is_told_once() -> None:
     assert told(*cases) == ["strategy(meld) does not apply: no [in k]"]
 
 
+def test_a_strategy_that_does_not_apply_to_some_cases_is_told_with_these() -> None:
+    def declined(one: Remark, why: str | None) -> Remark:
+        return replace(one, asked="merge", declined=why)
+
+    one, two, three = (left(7, f"case {n}, line {n}") for n in (1, 2, 3))
+    assert told(declined(one, "no"), two, three) == [
+        "path (case 1, line 1): strategy(merge) does not apply: no [in k]"
+    ]
+    assert told(declined(one, "no"), declined(two, "no"), declined(three, "nor here")) == [
+        "path (case 1, case 2): strategy(merge) does not apply: no [in k]",
+        "path (case 3, line 3): strategy(merge) does not apply: nor here [in k]",
+    ]
+    arm, other = (
+        Remark.missed_at(Marker(kind, 2, Span("k.cu", 7, 5)), "k", None)
+        for kind in ("then", "else")
+    )
+    assert told(arm, declined(other, "no")) == [
+        "path (else): strategy(merge) does not apply: no [in k]"
+    ]
+    assert told(declined(arm, "no"), other) == [
+        "path (then): strategy(merge) does not apply: no [in k]"
+    ]
+    copy = declined(replace(arm), "no")
+    assert told(copy, arm) == ["strategy(merge) does not apply: no [in k]"]
+
+
 def test_copies_that_differ_are_told_to_be_copies() -> None:
     first, second = noted(left(9), left(7), left(9))
     assert first.startswith("path (copies 1, 3 of 3) left as it was: 9 machine instructions by its")

@@ -24,7 +24,7 @@ from ccc.frontend.syntax import Home
 from ccc.ir.arm_markers import as_comments
 from ccc.ir.markers import WHOLE_KERNEL, identifiers
 from ccc.options import Options
-from ccc.remark import Remark
+from ccc.remark import DECLINED, Remark
 
 if TYPE_CHECKING:
     from ccc.compiler.blame import Blame
@@ -377,8 +377,8 @@ def _without_declined(diagnostics: Sequence[str], remarks: Remarks) -> list[str]
     """Without what was said, when more was marked, of strategies that do not apply to paths of
     which there is to be said anew."""
     places = {str(one.position) for mine in remarks.values() for one in mine}
-    told = {f"{place}: {severity}: strategy(" for place in places for severity in SEVERITIES}
-    return [one for one in diagnostics if not one.startswith(tuple(told))]
+    told = tuple(f"{place}: {severity}: " for place in places for severity in SEVERITIES)
+    return [one for one in diagnostics if not (one.startswith(told) and DECLINED in one)]
 
 
 def _refused(annotations: Sequence[Annotation], remarks: Remarks, marked: str) -> set[int]:

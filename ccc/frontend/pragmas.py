@@ -42,7 +42,7 @@ DIRECTIVES = {
     "for variable": DirectiveKind("an inner loop", ("reduction", *_OF_PATHS)),
     "while": DirectiveKind("a loop", _OF_PATHS),
     "switch": DirectiveKind("a switch statement", _OF_PATHS),
-    "recursion": DirectiveKind("a __device__ function", _OF_PATHS),
+    "recursion": DirectiveKind("a __device__ function that calls itself", _OF_PATHS),
     "grid_stride": DirectiveKind("a kernel with its body", ("noalias", "schedule")),
     "callable": DirectiveKind("the declaration of a __device__ function of another file"),
 }

@@ -374,6 +374,24 @@ def test_what_cannot_be_asked_for(clause: str, complaint: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("statement", "instead"),
+    [
+        ("while (a) b();", 'write "ccc while", or '),
+        ("do b(); while (a);", 'write "ccc while", or '),
+        ("for (;a;) b();", 'write "ccc while", or '),
+        ("if (a) b();", 'write "ccc if", or '),
+        ("switch (a) { case 1: b(); }", 'write "ccc switch", or '),
+        ("b();", ""),
+        ("int c = b();", ""),
+    ],
+)
+def test_what_recursion_is_for_is_told_where_it_does_not_fit(statement: str, instead: str) -> None:
+    told = complaint(loop(f"#pragma ccc recursion\n{statement}"))
+    assert '"ccc recursion" stands before "' in told
+    assert f'"; {instead}put it on the line before a __device__ function that calls itself' in told
+
+
+@pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ("grid_stride\n__device__ void f() {}", "a function that is no kernel"),

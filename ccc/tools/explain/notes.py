@@ -23,6 +23,7 @@ from ccc.nvcc.run import Outcome
 from ccc.ptx.types import MAX_BLOCK_THREADS, TYPES
 from ccc.remark import (
     ASKED_IN,
+    DECLINED,
     PLACE,
     Remark,
     Report,
@@ -56,7 +57,7 @@ _COUNTED_AS: dict[Kind, str] = {
 _SAID = re.compile(r"^(.+?):(\d+)(?::(\d+))?: (warning|error): (.*)")
 _LEFT = "left as it was: "
 _OTHER_ARM = "the other arm"
-_OF_REMARKS = (f" {_LEFT}", ") does not apply: ")
+_OF_REMARKS = (f" {_LEFT}", DECLINED)
 _STATED = re.compile(r"prob\(([\d.e-]+)\)")
 _LOOPS = ("while", "for variable", "recursion")
 """Directives of which a length is that of a turn."""
