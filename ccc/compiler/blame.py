@@ -13,6 +13,14 @@ from ccc.analysis.paths.find import LOOP_LEFT
 from ccc.analysis.paths.induction import BEFORE_IT, SUMS
 from ccc.analysis.paths.own_memory import IN_PATH
 from ccc.compiler.advice import parts_of, with_rest
+from ccc.compiler.lacking_clauses import (
+    KEEPS,
+    MISUSED_AT,
+    lacking,
+    lacking_behind,
+    with_clauses,
+    with_extreme,
+)
 from ccc.compiler.lines import LineTable
 from ccc.compiler.respelled import FLUSHED, MISUSED, flags, respelled
 from ccc.errors import Span
@@ -41,8 +49,6 @@ _ABOUT = {
     f"local memory {ARRAY}": "arrays",
 }
 """What a reason is about, by words of it; the first counts."""
-_MISUSED_AT = "; in the way is"
-KEEPS = {"min": "if the loop only keeps the least", "max": "if the loop only keeps the most"}
 OWN = "declare it in the loop"
 SEEDED = f"as of random numbers, {OWN}, and seed it there"
 ENDS = (
@@ -159,21 +165,25 @@ class Blame:
             text, names = self._with_variables(remark, text, places)
         text = respelled(self._marked.suspects, remark.position, text, names)
         text = self._with_misused(remark, text, names)
-        unnamed = self._unnamed(remark, text, names) if len(names) > 1 else []
+        if behind := lacking_behind(self._marked.suspects, remark.position, text, names):
+            text, names = with_clauses(text, behind), []
+        is_of_several = len(names) > 1 and _about(text) == "carried"
+        suspects = self._marked.suspects if is_of_several else None
+        unnamed = lacking(suspects, remark.position, text, names)
         if unnamed:
             names = [name for _, name in unnamed]
-            text = _with_clauses(text, unnamed)
+            text = with_clauses(text, unnamed)
         text = self._with_elements(remark, self._with_choice(remark, text, names), names)
         extreme = self._marked.suspects.extreme(remark.position) if self._marked.suspects else None
         if extreme and extreme[1] in names:
-            text = _with_extreme(text, *extreme)
+            text = with_extreme(text, *extreme)
         elif len(names) == 1:
             text = self._with_operation(remark, text, names[0])
         elif names:
             text = text.replace(REDUCTION_HINT, SEVERAL)
         elif REDUCTION_HINT in text and self._marked.suspects:
             behind = self._marked.suspects.unnamed(remark.position, around=True)
-            text = _with_clauses(text, behind) if behind else text.replace(REDUCTION_HINT, ALL_OWN)
+            text = with_clauses(text, behind) if behind else text.replace(REDUCTION_HINT, ALL_OWN)
         text = self._with_loop(remark, self._with_jump(remark, text))
         named = names if len(names) <= _MOST_NAMED else []
         quoted = " or ".join(f'"{name}"' for name in named)
@@ -228,7 +238,7 @@ class Blame:
         """What is said of reductions speaks of those with which the loop does more than that; where
         there is none, and something else may be at fault, that is one, or has to be no more."""
         suspects, match = self._marked.suspects, MISUSED.search(text)
-        if suspects is None or match is None or _MISUSED_AT in text or FLUSHED in text:
+        if suspects is None or match is None or MISUSED_AT in text or FLUSHED in text:
             return text
         if any(suspects.ends_loop(remark.position, name) for name in names):
             return text.replace(match[0], REDUCTION_HINT)
@@ -250,20 +260,6 @@ class Blame:
             return text
         hint = ELEMENTS.format(by)
         return MISUSED.sub(hint, text.replace(REDUCTION_HINT, hint).replace(IN_PATH, hint))
-
-    def _unnamed(self, remark: Remark, text: str, names: Sequence[str]) -> list[tuple[str, str]]:
-        """What is updated as a reduction is, and not named as one, if that may be the reason: that
-        of which the order of updates matters, or else some variables if all of them are."""
-        suspects = self._marked.suspects
-        match = MISUSED.search(text)
-        declared = match[1].split(" or ") if match else []
-        if suspects is None or _about(text) != "carried" or {*names} <= {*declared}:
-            return []
-        if _MISUSED_AT in text:
-            return []
-        every = [(suspects.operation(remark.position, name), name) for name in names]
-        known = [(by, name) for by, name in every if by in REDUCTIONS]
-        return suspects.unnamed(remark.position) or (known if len(known) == len(names) else [])
 
     def _with_promise(self, remark: Remark, text: str) -> str:
         """A hint at a promise says of which pointers, if the lines of all accesses tell."""
@@ -293,9 +289,9 @@ class Blame:
         if operation not in REDUCTIONS or (suspects and suspects.is_index(remark.position, name)):
             return text.replace(REDUCTION_HINT, self._own(remark, name))
         if operation in KEEPS:
-            return _with_extreme(text, operation, name)
+            return with_extreme(text, operation, name)
         if operation != "+" and REDUCTION_HINT in text:
-            return _with_clauses(text, [(operation, name)])
+            return with_clauses(text, [(operation, name)])
         return text.replace(SUMS, f"reduction({operation}: {name})")
 
     def _own(self, remark: Remark, name: str) -> str:
@@ -418,23 +414,6 @@ def _about(text: str) -> str | None:
     return next((about for words, about in _ABOUT.items() if words in text), None)
 
 
-def _with_extreme(text: str, operation: str, name: str) -> str:
-    """A reason with the clause for what keeps the least or the most."""
-    hint = f"{KEEPS[operation]}, say so on the loop: reduction({operation}: {name})"
-    return text.replace(REDUCTION_HINT, hint)
-
-
 def _own_label(remark: Remark) -> str:
     """What a case is called where it is marked: its label if it shares a line with others."""
     return str(remark.details["case"]).rpartition(", ")[0]
-
-
-def _with_clauses(text: str, variables: Sequence[tuple[str, str]]) -> str:
-    """A reason with all clauses that it wants, in place of what it says of one."""
-    by_operation: dict[str, list[str]] = {}
-    for operation, name in variables:
-        by_operation.setdefault(operation, []).append(name)
-    clauses = " ".join(f"reduction({op}: {', '.join(by)})" for op, by in by_operation.items())
-    what = "it" if len(variables) == 1 else "them"
-    hint = f"if the loop does nothing else with {what}, say so on the loop: {clauses}"
-    return MISUSED.sub(hint, text.replace(REDUCTION_HINT, hint))

@@ -44,7 +44,7 @@ def respelled(suspects: Suspects | None, at: Span, text: str, names: Sequence[st
         text = text.replace(TOO_NARROW, TOO_NARROW.replace("one of less than 32 bits", quoted))
     text = _with_branch(text, loop, names)
     if not any(suspects.ends_loop(at, name) for name in names):
-        text = _with_plain(text, loop)
+        text = _with_plain(text, loop, names)
     return _with_order(text, path, names)
 
 
@@ -55,10 +55,12 @@ def flags(suspects: Suspects, at: Span) -> list[str]:
     return spellings.flags_in(statements[0]) if statements else []
 
 
-def _with_plain(text: str, loop: Node) -> str:
-    """A reason that speaks of one reduction, of which the loop makes a flag by ``&&`` or ``||``."""
+def _with_plain(text: str, loop: Node, names: Sequence[str]) -> str:
+    """A reason that speaks of one reduction, of which the loop makes a flag by ``&&`` or ``||``, if
+    that may be meant."""
     match = MISUSED.search(text)
-    plain = spellings.joined(loop, match[1]) if match else None
+    is_meant = match is not None and (not names or match[1] in names)
+    plain = spellings.joined(loop, match[1]) if match and is_meant else None
     if match is None or plain is None:
         return text
     return text.replace(match[0], f'nvcc makes branches of "&&" and "||": write "{plain}"')

@@ -1,0 +1,61 @@
+"""The clauses that a loop lacks for what it updates as reductions do, and how they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ccc.analysis.paths.carried_values import REDUCTION_HINT
+from ccc.compiler.respelled import FLUSHED, MISUSED
+from ccc.frontend.pragmas import REDUCTIONS
+
+if TYPE_CHECKING:
+    from ccc.errors import Span
+    from ccc.frontend.variables import Suspects
+
+MISUSED_AT = "; in the way is"
+KEEPS = {"min": "if the loop only keeps the least", "max": "if the loop only keeps the most"}
+
+
+def lacking(
+    suspects: Suspects | None, at: Span, text: str, names: Sequence[str]
+) -> list[tuple[str, str]]:
+    """What is updated as a reduction is, and not named as one, if that may be the reason: that
+    of which the order of updates matters, or else some variables if all of them are."""
+    match = MISUSED.search(text)
+    declared = match[1].split(" or ") if match else []
+    if suspects is None or {*names} <= {*declared} or MISUSED_AT in text:
+        return []
+    every = [(suspects.operation(at, name), name) for name in names]
+    known = [(by, name) for by, name in every if by in REDUCTIONS]
+    return suspects.unnamed(at) or (known if len(known) == len(names) else [])
+
+
+def lacking_behind(
+    suspects: Suspects | None, at: Span, text: str, names: Sequence[str]
+) -> list[tuple[str, str]]:
+    """What the loop updates as a reduction does and does not name, where nothing else can be the
+    reason: it does with those that it names, and with what may be meant, no more."""
+    match = MISUSED.search(text)
+    if suspects is None or match is None or MISUSED_AT in text or FLUSHED in text:
+        return []
+    if suspects.misused(at) or not {*names} <= {*match[1].split(" or ")}:
+        return []
+    return suspects.unnamed(at, around=True)
+
+
+def with_extreme(text: str, operation: str, name: str) -> str:
+    """A reason with the clause for what keeps the least or the most."""
+    hint = f"{KEEPS[operation]}, say so on the loop: reduction({operation}: {name})"
+    return text.replace(REDUCTION_HINT, hint)
+
+
+def with_clauses(text: str, variables: Sequence[tuple[str, str]]) -> str:
+    """A reason with all clauses that it wants, in place of what it says of one."""
+    by_operation: dict[str, list[str]] = {}
+    for operation, name in variables:
+        by_operation.setdefault(operation, []).append(name)
+    clauses = " ".join(f"reduction({op}: {', '.join(by)})" for op, by in by_operation.items())
+    what = "it" if len(variables) == 1 else "them"
+    hint = f"if the loop does nothing else with {what}, say so on the loop: {clauses}"
+    return MISUSED.sub(hint, text.replace(REDUCTION_HINT, hint))

@@ -1,0 +1,64 @@
+"""Where a loop names a flag, what it does not name is blamed, and not the flag."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_headers")]
+
+FOUND = """__global__ void k(const int *x, int n, int *out) {
+    int sum = 0, flags = 0;
+    bool any = false;
+#pragma ccc for CLAUSES
+    for (int i = threadIdx.x; i < n; i += 256) {
+        int v = x[i];
+#pragma ccc if
+        if (v > 3) {
+            for (int j = 0; j < v; ++j) v = v * 5 + j;
+            PATH
+        }
+        BEHIND
+    }
+    out[threadIdx.x] = sum + any + flags;
+}
+"""
+
+
+def told(folder: Path, path: str, behind: str, clauses: str) -> list[str]:
+    source = FOUND.replace("CLAUSES", clauses).replace("PATH", path).replace("BEHIND", behind)
+    return said(source, folder, Options(strategy=COLLECT))
+
+
+@pytest.mark.parametrize(
+    ("flag", "path", "behind"),
+    [
+        ("any", "any |= v > 77; sum += v;", ""),
+        ("any", "any = any || v > 77; sum += v;", ""),
+        ("any", "if (v > 77) { any = true; sum++; }", ""),
+        ("any", "any |= v > 77;", "sum += v;"),
+        ("any", "if (v > 77) any = true;", "if (v > 8) sum++;"),
+        ("any", "", "any |= v > 77; sum += v;"),
+        ("any", "", "if (v > 77) { any = true; sum++; }"),
+        ("any", "", "if (v > 77) any = true; else sum++;"),
+        ("flags", "flags |= v;", "sum -= v;"),
+        ("flags", "", "flags |= v; sum = sum + v;"),
+    ],
+)
+def test_a_sum_that_is_not_named_is_offered_a_clause_that_serves(
+    flag: str, path: str, behind: str, tmp_path: Path
+) -> None:
+    named = f"reduction(|: {flag})"
+    (line,) = told(tmp_path, path, behind, named)
+    assert "say so on the loop of line 4: reduction(+: sum) [in k]" in line
+    assert flag not in line
+    assert told(tmp_path, path, behind, f"{named} reduction(+: sum)") == []
+
+
+def test_a_flag_with_which_the_loop_does_more_is_blamed(tmp_path: Path) -> None:
+    lines = told(tmp_path, "any |= v > 77; if (any) flags += v;", "sum += v;", "reduction(|: any)")
+    assert any("any" in line for line in lines)
