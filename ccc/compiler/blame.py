@@ -46,6 +46,7 @@ _ABOUT = {
     "needs a value that is read in the path": "accessed",
     "use the same memory": "accessed",
     "may access the same memory": "accessed",
+    "a lock may still be held when a turn ends": "accessed",
     f"local memory {ARRAY}": "arrays",
 }
 """What a reason is about, by words of it; the first counts."""

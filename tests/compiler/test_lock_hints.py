@@ -83,3 +83,19 @@ def test_a_lock_that_nvcc_gives_back_behind_the_loop_goes_into_a_branch(tmp_path
     assert "put this loop, and all that is done with the lock, into a branch marked" in line
     source = LOCKED.replace("BEGIN", "\n#pragma ccc if\nif (x[i] > 0)")
     assert said(source, tmp_path, Options(strategy=COLLECT)) == []
+
+
+def test_a_flag_that_the_turns_ask_for_is_named(tmp_path: Path) -> None:
+    source = """__global__ void k(const int *x, int n, int *out, volatile int *stop) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 256) {
+        int v = x[i];
+#pragma ccc while
+        while (v > 3 && !*stop) { v = v * 5 + 1; if (v == 77) *stop = 1; }
+        out[i] = v;
+    }
+}
+"""
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert 'a lock may still be held when a turn ends ("stop", k.cu:6, PTX line ' in line
+    assert "ld.volatile" in line
