@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ccc.analysis.paths.locate import copies
 from ccc.errors import CccError
 from ccc.passes.context_collection.layout import Plan, on_paper
 from ccc.passes.launch_shape import SIZES, known_block_size, shared_bytes, shared_room
@@ -16,6 +17,15 @@ from ccc.ptx.dynamic_stack import added
 from ccc.ptx.occupancy import occupancy
 from ccc.ptx.types import DEFAULT_SHARED_BYTES, WARP_SIZE
 
+IN_SHARED_MEMORY = "fit into shared memory"
+"""Words of what is said of stacks that have no room."""
+ABOUT_AS_MANY = "and about as many by __launch_bounds__, with which nvcc makes other code"
+UNLESS = ", unless nvcc makes other code for them"
+"""What is compiled for blocks of another size may have other contexts."""
+ONE_COPY = (
+    "nvcc has made {} copies of it, of which each takes room: mark the loop around it that was "
+    'unrolled "ccc while"'
+)
 DYNAMIC = (
     "the kernel has dynamic shared memory, and with the stack it might be more than a launch gets; "
     "say with --ccc-dynamic-shared=N how many bytes a launch asks for at most"
@@ -86,11 +96,12 @@ def _too_large(kernel: Kernel, plan: Plan, every: int) -> str:
     needed = plan.end
     entry = (plan.end - plan.stack.offset) // plan.stack.entries
     total = _used(kernel) + needed * warps_of(kernel)
+    alike = len(copies(plan.path.marker, kernel.facts))
     return (
-        f"its context of {entry} bytes a task does not fit into shared memory for "
+        f"its context of {entry} bytes a task does not {IN_SHARED_MEMORY} for "
         f"blocks of {block} threads beside the {used} bytes in use (a block would have {total} and "
         f"gets {_used(kernel) + shared_room(kernel)})"
-        f"{_what_fits(kernel, needed, _smaller_context(kernel, plan), every)}"
+        f"{_what_fits(kernel, needed, _smaller_context(kernel, plan), every, alike)}"
     )
 
 
@@ -104,7 +115,7 @@ def no_room(kernel: Kernel, share: int) -> str:
     """What is said of strategies whose stacks, of so many bytes a warp, are too large."""
     used = _used(kernel)
     beside = f" beside the {used} bytes in use" if used else ""
-    return f"its stacks do not fit into shared memory{beside}{_what_fits(kernel, share)}"
+    return f"its stacks do not {IN_SHARED_MEMORY}{beside}{_what_fits(kernel, share)}"
 
 
 def _is_size_known(kernel: Kernel) -> bool:
@@ -112,20 +123,27 @@ def _is_size_known(kernel: Kernel) -> bool:
     return bool(kernel.options.max_block) or any(one in kernel.function.limits for one in SIZES)
 
 
-def _what_fits(kernel: Kernel, share: int, smaller_context: str = "", every: int = 0) -> str:
+def _what_fits(
+    kernel: Kernel, share: int, smaller_context: str = "", every: int = 0, alike: int = 1
+) -> str:
     """What would make room for so many bytes a warp, or for those of ``every`` path if that can be:
     smaller blocks, a smaller context, or launches that ask for more shared memory; nothing where
-    none would."""
+    none would. Of so many paths ``alike`` each would take something else: there had better be one.
+    """
     room, of_all = max(shared_room(kernel), 0), ""
     if share < every <= room:
-        share, of_all = every, " for all paths of the loop"
+        share, of_all, smaller_context = every, " for all paths of the loop", ""
+    elif every > room and alike > 1:
+        return f"; {ONE_COPY.format(alike)}"
     fits = room // share * WARP_SIZE
     may_grow = kernel.takes_dynamic and kernel.shared_limit == DEFAULT_SHARED_BYTES
     limit = _used(kernel) + share * warps_of(kernel) + kernel.dynamic_alignment
-    ways = [f"blocks of {fits} threads have room{of_all}" if fits else "", smaller_context]
+    is_compiled_for = any(one in kernel.function.limits for one in SIZES)
+    unless = UNLESS if is_compiled_for else ""
+    ways = [f"blocks of {fits} threads have room{of_all}{unless}" if fits else "", smaller_context]
     if fits and not _is_size_known(kernel):
-        say = "say how large its blocks are, by __launch_bounds__ or --ccc-max-block"
-        ways = [f"{say}: {fits} fit{of_all}"]
+        say = "say how large its blocks are"
+        ways = [f"{say}: {fits} fit{of_all} by --ccc-max-block, {ABOUT_AS_MANY}"]
     if may_grow and resident(kernel, share):
         more = f"--ccc-shared-limit={limit}, and the host adds what the report says to launches"
         ways.append(f"or {more}" if any(ways) else f"say {more}")

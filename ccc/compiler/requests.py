@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ccc.analysis.paths.model import PathKey
 from ccc.ir.markers import Marker
 from ccc.options import Request
+from ccc.passes.room import IN_SHARED_MEMORY
 from ccc.pipeline import Kernel, PathRecord, Record
 
 OF_ANOTHER_KIND = "it has nothing to do with a path of this kind"
@@ -94,12 +95,19 @@ class Requests:
             if one is None:
                 record.answer(kernel.request_of(record.path))
             elif record.reason is not None:  # whatever is asked for
-                record.reason = one.reason or record.reason
+                record.reason = _of_room(one.told, one.reason or record.reason)
                 told = None if one.told == record.reason else one.told
                 record.answer(one.asked, told, one.is_wish and told is not None, one.file)
             else:
                 told = None if record.remark.follows(one.asked) else one.told
                 record.answer(one.asked, told, one.is_wish and told is not None, one.file)
+
+
+def _of_room(told: str | None, reason: str) -> str:
+    """Why a path was left: if it is for want of room, that of what was asked for counts, so that
+    one path is told of one size of blocks."""
+    both = told is not None and all(IN_SHARED_MEMORY in one for one in (told, reason))
+    return told if told is not None and both else reason
 
 
 def _followed(kernel: Kernel) -> set[PathKey]:

@@ -15,7 +15,6 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ccc.analysis.facts import Facts
 from ccc.analysis.paths.legality import holds_the_kernel
 from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.errors import CccError
@@ -33,12 +32,12 @@ from ccc.passes.choice.exchange import (
 from ccc.passes.choice.inner_loops import SHARED_OUT, InnerLoops
 from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.path_cost import PathCost
+from ccc.passes.choice.stacks import share_of
 from ccc.passes.choice.streams import streams
 from ccc.passes.choice.work import Work, work_of_blocks
-from ccc.passes.context_collection.group_slots import place_slots
 from ccc.passes.launch_shape import SIZES, known_block_size, shared_bytes, shared_room
 from ccc.passes.strategies.leave import LEAVE
-from ccc.passes.strategies.registry import COLLECTING, SHARING
+from ccc.passes.strategies.registry import COLLECTING
 from ccc.passes.thresholds import HALF_SPEED, SHARE_EXCHANGE
 from ccc.pipeline import Kernel
 from ccc.ptx.occupancy import likely_limits, likely_multiprocessors, occupancy
@@ -86,9 +85,9 @@ class LoopCost:
         }
         self._tops = [path for path in paths if path.parent not in self.paths]
         self._itself = functools.cache(self._without_inner)
-        self._stacks = functools.cache(functools.partial(_shared_bytes, facts))
+        self._stacks = functools.cache(self._share)
         around = loop.loop.blocks.difference(*(path.blocks for path in self._tops))
-        self._accumulators = loop.accumulators
+        self._loop = loop
         self._is_of_blocks = holds_the_kernel(loop, facts)
         self.iterations = self._counted_iterations()
         header = loop.loop.header
@@ -241,15 +240,12 @@ class LoopCost:
         return plain * (1 - SAMPLED) + collected * SAMPLED
 
     def share(self, served: Assignment) -> int:
-        """The bytes of a warp's stacks, and of the slots for what its tasks add up."""
-        by: dict[str, list[Path]] = {}
-        for path in self.paths:
-            if (name := served.get(path, LEAVE.name)) != LEAVE.name:
-                by.setdefault(name, []).append(path)
-        collected = {a for paths in by.values() for path in paths for a in path.accumulators}
-        slots = place_slots(tuple(a for a in self._accumulators if a in collected), 0)
-        stacks = sum(self._stacks(name, tuple(paths)) for name, paths in by.items())
-        return stacks + sum(one.bytes for one in slots)
+        """The bytes of shared memory that each warp takes."""
+        names = ((path, served.get(path, LEAVE.name)) for path in self.paths)
+        return self._stacks(tuple(one for one in names if one[1] != LEAVE.name))
+
+    def _share(self, served: tuple[tuple[Path, str], ...]) -> int:
+        return share_of(self._loop, dict(served), self._kernel.facts) if served else 0
 
     def fits(self, served: Assignment) -> bool:
         """Whether a block has room for the stacks of all its warps."""
@@ -328,9 +324,3 @@ def _sharing(name: str, served: Assignment) -> int:
     """How many branches share an exchange, where they are served together, and are many."""
     count = sum(other == name for other in served.values()) if name in TOGETHER else 1
     return count if count >= SHARE_EXCHANGE else 1
-
-
-def _shared_bytes(facts: Facts, name: str, paths: Sequence[Path]) -> int:
-    """The bytes of a warp's stacks for paths that one strategy serves."""
-    strategy = next(one for one in (LEAVE, *COLLECTING, *SHARING) if one.name == name)
-    return strategy.cost(paths, facts).shared_bytes * WARP_SIZE

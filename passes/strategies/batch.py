@@ -53,7 +53,7 @@ class Batch:
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
         """As of a queue; votes, which are fewer, are not counted."""
-        return collecting_cost(paths, facts, self.entries)
+        return collecting_cost(paths, facts)
 
     def rewrite(self, kernel: Kernel, choice: Choice) -> Rewritten | None:
         """Rewrite the loop."""

@@ -61,7 +61,7 @@ class Bins:
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
         """As of a queue; what tells the trip count is not counted."""
-        return collecting_cost(paths, facts, self.entries)
+        return collecting_cost(paths, facts)
 
     def rewrite(self, kernel: Kernel, choice: Choice) -> Rewritten | None:
         """Rewrite the loop."""

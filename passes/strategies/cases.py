@@ -14,7 +14,6 @@ from ccc.analysis.paths.model import Path
 from ccc.passes.context_collection.layout import lay_out
 from ccc.passes.context_collection.multi_path import MultiPath
 from ccc.passes.strategies.strategy import (
-    WORD_BYTES,
     Choice,
     Estimate,
     Rewritten,
@@ -44,14 +43,10 @@ class Cases:
         return why_not_exclusive(paths, facts)
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
-        """A lane has a task of one path; each stack has room for the largest context.
-
-        So has the stack that all share.
-        """
+        """A lane has a task of one path, of the largest context at most."""
         words = max(map(context_words, paths))
         again = sum(len(path.recomputed) for path in paths)
-        stacks = (len(paths) + 1) * words * WORD_BYTES
-        return Estimate(run_slots(paths, facts, as_tasks=True) + again, 3 * words, stacks)
+        return Estimate(run_slots(paths, facts, as_tasks=True) + again, 3 * words)
 
     def rewrite(self, kernel: Kernel, choice: Choice) -> Rewritten | None:
         """Rewrite the loop."""

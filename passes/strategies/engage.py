@@ -27,7 +27,6 @@ from ccc.passes.context_collection.sub_warps import SubWarps
 from ccc.passes.context_collection.task_code import OWNER
 from ccc.passes.strategies.strategy import (
     COUNTS,
-    WORD_BYTES,
     Estimate,
     context_words,
     run_slots,
@@ -99,9 +98,7 @@ class Engage:
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
         """Each task is written once, and read for each of its turns."""
         words = sum(map(context_words, paths)) + len(paths)
-        found = [self.of(path, facts) for path in paths]
-        stored = words * WORD_BYTES if any(one and one.entries for one in found) else 0
-        return Estimate(run_slots(paths, facts, as_tasks=True), 2 * words, stored)
+        return Estimate(run_slots(paths, facts, as_tasks=True), 2 * words)
 
 
 @dataclass(frozen=True, slots=True)

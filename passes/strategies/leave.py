@@ -28,7 +28,7 @@ class Leave:
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
         """The paths run for as many lanes as come to them; nothing is exchanged."""
-        return Estimate(run_slots(paths, facts, as_tasks=False), exchange_slots=0, shared_bytes=0)
+        return Estimate(run_slots(paths, facts, as_tasks=False), exchange_slots=0)
 
     def rewrite(self, kernel: Kernel, choice: Choice) -> Rewritten | None:  # noqa: ARG002
         """Say why."""

@@ -45,8 +45,8 @@ class LongTasks:
         return None if isinstance(induction, str) else Engaged(induction)
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
-        """All lanes get the context, word by word; it takes no shared memory."""
-        return Estimate(run_slots(paths, facts, as_tasks=True), sum(map(context_words, paths)), 0)
+        """All lanes get the context, word by word."""
+        return Estimate(run_slots(paths, facts, as_tasks=True), sum(map(context_words, paths)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,8 @@ class Pool:
         return why_at_once(paths)
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
-        """As of a queue, with slots for the last tasks."""
-        return collecting_cost(paths, facts, self.entries + WARP_SIZE)
+        """As of a queue."""
+        return collecting_cost(paths, facts)
 
     def rewrite(self, kernel: Kernel, choice: Choice) -> Rewritten | None:
         """Rewrite the loop."""

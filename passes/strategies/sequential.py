@@ -31,7 +31,7 @@ class Sequential:
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
         """As if every task went over the stack; a lane that keeps its own moves nothing."""
-        return collecting_cost(paths, facts, self.entries)
+        return collecting_cost(paths, facts)
 
     def rewrite(self, kernel: Kernel, choice: Choice) -> Rewritten | None:
         """Rewrite the loop."""

@@ -22,7 +22,7 @@ from ccc.ir.operands import Register, Special
 from ccc.options import Request
 from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.opcodes import Unit
-from ccc.ptx.types import TYPES, WARP_SIZE
+from ccc.ptx.types import TYPES
 
 if TYPE_CHECKING:
     from ccc.passes.context_collection.engagement import Engagement
@@ -52,12 +52,10 @@ class Estimate:
         exchange_slots: which are added for a warp whose lanes have one task of each path: copies of
             the contexts, and their way to other lanes. What does not depend on the paths, such as
             votes, is not counted.
-        shared_bytes: of shared memory, for each lane of a warp.
     """
 
     run_slots: int
     exchange_slots: int
-    shared_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,8 +328,8 @@ def run_slots(paths: Sequence[Path], facts: Facts, as_tasks: bool) -> int:
     return found
 
 
-def collecting_cost(paths: Sequence[Path], facts: Facts, entries: int) -> Estimate:
-    """What it costs to save tasks on stacks of so many entries, and to fetch them.
+def collecting_cost(paths: Sequence[Path], facts: Facts) -> Estimate:
+    """What it costs to save tasks, and to fetch them.
 
     Each word of a context is copied when the lane comes to the path, stored, and loaded.
     """
@@ -340,5 +338,4 @@ def collecting_cost(paths: Sequence[Path], facts: Facts, entries: int) -> Estima
     return Estimate(
         run_slots=run_slots(paths, facts, as_tasks=True) + again,
         exchange_slots=3 * words,
-        shared_bytes=words * WORD_BYTES * entries // WARP_SIZE,
     )

@@ -15,7 +15,6 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.analysis.paths.model import Path, Refused, instructions_of
 from ccc.analysis.paths.split_iteration import (
-    ReturningPath,
     returning,
     split_iteration,
     without_what_rests_recompute,
@@ -25,7 +24,6 @@ from ccc.passes.context_collection.context_stack import words
 from ccc.passes.context_collection.layout import lay_out
 from ccc.passes.context_collection.tiles import Tiles
 from ccc.passes.strategies.strategy import (
-    WORD_BYTES,
     Choice,
     Estimate,
     Rewritten,
@@ -79,11 +77,10 @@ class Tile:
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
         """A word is stored and loaded, once on its way to a task and once on the way back."""
         found = [returning(path, facts) for path in paths]
-        most = max(map(_words, found))
         again = sum(len(one.path.recomputed) for one in found)
         slots = run_slots([one.path for one in found], facts, as_tasks=False) + again
         moved = sum(context_words(one.path) + sum(map(words, one.results)) for one in found)
-        return Estimate(slots, 2 * moved, (most + 1) * WORD_BYTES * self.iterations)
+        return Estimate(slots, 2 * moved)
 
     def rewrite(self, kernel: Kernel, choice: Choice) -> Rewritten | None:
         """Rewrite the loop."""
@@ -94,11 +91,6 @@ class Tile:
             split = without_what_rests_recompute(split, paths, kernel.facts, refine)
         tiles = Tiles(kernel, choice.decision.loop, layout, self.iterations, split)
         return Rewritten(tiles.enter, tiles.run(), layout.share)
-
-
-def _words(one: ReturningPath) -> int:
-    """The words of a place."""
-    return max(context_words(one.path), sum(map(words, one.results)))
 
 
 def _check(paths: Sequence[Path], facts: Facts) -> None:

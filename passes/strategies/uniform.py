@@ -44,7 +44,7 @@ class UniformTurns:
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
         """Each word of a context is copied once, where the lane comes to the loop."""
         words = sum(map(context_words, paths))
-        return Estimate(run_slots(paths, facts, as_tasks=True), words, 0)
+        return Estimate(run_slots(paths, facts, as_tasks=True), words)
 
 
 UNIFORM = UniformTurns()

@@ -203,8 +203,6 @@ def test_what_is_done_on_request_only_is_not_preferred() -> None:
     (path,) = decided(kernel).paths
     assert POOL.applies([path.path], kernel.facts) is None
     assert POOL not in decided(kernel).strategies
-    cost = POOL.cost([path.path], kernel.facts)
-    assert cost.shared_bytes * 2 == QUEUE.cost([path.path], kernel.facts).shared_bytes * 3
 
 
 @pytest.mark.parametrize(
@@ -232,7 +230,7 @@ def test_some_numbers_may_be_left_out() -> None:
         read_request("sub_warp")
 
 
-NO_ROOM = "its stacks do not fit into shared memory; say how large its blocks are, by"
+NO_ROOM = "its stacks do not fit into shared memory; say how large its blocks are: "
 
 
 def test_what_was_asked_for_without_a_number_is_declined_if_none_of_them_fits() -> None:
@@ -318,7 +316,6 @@ def test_tasks_stay_with_their_lanes_where_that_is_asked_for_and_paths_lie_insid
     assert inner.own is None
     plans = on_paper(settle(decision, kernel, 0)).plans
     assert [plan.stack.bytes == 0 for plan in plans] == [plan.path.repeats for plan in plans]
-    assert UNIFORM.cost([loop.path], kernel.facts).shared_bytes == 0
     kernel = golden("long_tasks")
     (loop,) = decided(kernel, "uniform").paths
     assert loop.own is MERGE

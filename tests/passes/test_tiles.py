@@ -13,6 +13,7 @@ from ccc.analysis.paths.split_iteration import (
 )
 from ccc.options import Options
 from ccc.parse import parse_function, parse_module
+from ccc.passes.choice.stacks import share_of
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_compression import compress
 from ccc.passes.strategies.registry import NUMBERED
@@ -90,7 +91,7 @@ def test_a_task_takes_what_the_path_reads_and_gives_what_the_rest_does() -> None
     mine = returning(path, one.facts)
     assert [register.name for register in mine.path.context] == ["%r2"]
     assert [register.name for register in mine.results] == ["%r4"]
-    assert TILES[0].cost([path], one.facts).shared_bytes == 3 * 4 * 2
+    assert share_of(path.loop, {path: TILES[0].name}, one.facts) == 32 * 3 * 4 * 2
 
 
 def test_what_is_written_on_some_ways_only_is_taken_along() -> None:

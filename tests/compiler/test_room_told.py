@@ -1,0 +1,116 @@
+"""How large blocks may be for stacks to fit: one number for one annotation, and it holds."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import AUTO, COLLECT, Options
+
+pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
+
+LISTS = """
+__global__ void lists(const long long *v, const int *off, long long *g, int *first, int n) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        long long acc = 0;
+        #pragma ccc while
+        for (int e = off[i]; e < off[i + 1]; e++) {
+            long long a = acc, b = v[e % 3000];
+            #pragma ccc while CLAUSE
+            while (b) { long long t = a % b; a = b; b = t; }
+            acc = a;
+        }
+        g[i] = acc;
+        if (acc == 12345678) { *first = i; }
+    }
+}
+"""
+"""Tasks of the inner loop take those of the outer one there and back."""
+ROOTS = """
+__device__ double f(double x, double c) { return x * x * x - c * x * 1.5 + 0.1 * x - c; }
+__global__ void roots(const double *c, double *x, int *ok, int n) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        double lo = 0.1, hi = 3.0, flo = f(lo, c[i]), fhi = f(hi, c[i]);
+        #pragma ccc if CLAUSE
+        if (flo * fhi < 0) {
+            #pragma ccc while
+            do {
+                double m = 0.5 * (lo + hi), fm = f(m, c[i]);
+                if (flo * fm <= 0) { hi = m; } else { lo = m; flo = fm; }
+            } while (hi - lo > 1e-10);
+            ok[i] = 1;
+        }
+        x[i] = 0.5 * (lo + hi);
+    }
+}
+"""
+WINDOW = """
+#pragma ccc grid_stride
+__global__ void window(const float *in, float *out, int w, int h, float s) {
+    int p = blockIdx.x * blockDim.x + threadIdx.x;
+    if (p >= w * h) return;
+    int x = p % w, y = p / w;
+    float num = 0, den = 0;
+    #pragma ccc while
+    for (int dy = -2; dy <= 2; dy++)
+        INNER
+        for (int dx = -2; dx <= 2; dx++) {
+            int X = x + dx, Y = y + dy;
+            #pragma ccc if
+            if (X >= 0 && Y >= 0 && X < w && Y < h) {
+                float d = in[Y * w + X] - in[p];
+                float g = 1 / (d * d * s + 1.1f * (dx * dx + dy * dy));
+                num += g * in[Y * w + X]; den += g;
+            }
+        }
+    out[p] = num / den;
+}
+"""
+
+
+def numbers(told: list[str]) -> dict[str, set[str]]:
+    """The sizes of blocks that are told, by annotation."""
+    found: dict[str, set[str]] = {}
+    for line in told:
+        place = ":".join(line.split(":")[1:3])
+        for fits in re.findall(r"(\d+) fit\b", line):
+            found.setdefault(place, set()).add(fits)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("source", "clause", "strategy"),
+    [(LISTS, "", AUTO), (LISTS, "", COLLECT), (LISTS, "strategy(merge)", AUTO),
+     (ROOTS, "", COLLECT), (ROOTS, "strategy(queue)", COLLECT), (ROOTS, "strategy(queue)", AUTO)],
+)  # fmt: skip
+def test_an_annotation_is_told_one_number_and_it_holds(
+    source: str, clause: str, strategy: str, tmp_path: Path
+) -> None:
+    text = source.replace("CLAUSE", clause)
+    told = numbers(said(text, tmp_path, Options(strategy=strategy)))
+    assert all(len(one) == 1 for one in told.values())
+    assert told
+    fits = min(int(number) for one in told.values() for number in one)
+    room = "fit into shared memory"
+
+    def lacks_room(block: int) -> bool:
+        options = Options(strategy=strategy, max_block=block)
+        return any(room in line for line in said(text, tmp_path, options))
+
+    assert (lacks_room(fits), lacks_room(fits + 32)) == (False, True)
+
+
+def test_of_copies_that_do_not_fit_together_there_had_better_be_one(tmp_path: Path) -> None:
+    options = Options(strategy=COLLECT)
+    told = said(WINDOW.replace("INNER", ""), tmp_path, options)
+    assert not numbers(told)
+    assert 'mark the loop around it that was unrolled "ccc while"' in told[0]
+    text = WINDOW.replace("INNER", "\n#pragma ccc while\n")
+    (fits,) = {int(*one) for one in numbers(said(text, tmp_path, options)).values()}
+    again = said(text, tmp_path, Options(strategy=COLLECT, max_block=fits))
+    assert not any("shared memory" in line for line in again)
