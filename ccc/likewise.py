@@ -1,12 +1,22 @@
-"""What is said of the cases, arms and copies of one annotation: in full of the first only."""
+"""What is said of the cases, arms and copies of one annotation: in full of the first only.
+
+What differs of copies by its figures alone is said once, with all of them.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 _CLAUSE = re.compile(r"(?<=[,;:]) ")
 """Between the clauses of a sentence."""
+_NUMBER = r"\d+(?:\.\d+)?"
+_FIGURE = re.compile(
+    rf"(?P<least>\b\d+(?= fit\b| threads have room))|(?<=--ccc-shared-limit=)(?P<most>\d+)"
+    rf"|\b{_NUMBER}(?: to {_NUMBER})?(?= machine instruction| times as fast| bytes | and gets )"
+)
+"""What copies of one path may differ by. Of sizes of blocks the least serves all."""
+_MANY = re.compile(r"\b(machine instruction)s?\b")
 
 
 def likewise(first: str, other: str, whose: str) -> str:
@@ -26,6 +36,52 @@ def likewise(first: str, other: str, whose: str) -> str:
     return min(f"{rest}; else as {whose}" if rest else f"as {whose}", other, key=len)
 
 
+def joined(told: Mapping[int, str], count: int, place: re.Pattern[str]) -> tuple[str, str]:
+    """What is said of some of ``count`` copies, by their numbers, in one sentence, and of which;
+    nothing if the same is said of all. A ``place`` in it is not the same in any.
+
+    >>> nowhere = re.compile("@")
+    >>> joined({1: "7 bytes take room", 2: "9 bytes take room"}, 2, nowhere)
+    ('2 copies', '7 to 9 bytes take room')
+    >>> joined({1: "short", 2: "long; so", 3: "short"}, 4, nowhere)
+    ('copies 1, 3 of 4', 'short; copy 2: long; so')
+    """
+    alike: dict[str, dict[int, str]] = {}
+    for number, text in told.items():
+        alike.setdefault(_without_figures(place.sub("", text)), {})[number] = text
+    (first, text), *others = [(_numbered(list(same)), _with_all(same)) for same in alike.values()]
+    if others or len(told) < count:
+        which = f"{first} of {count}"
+    else:
+        which = "" if len(set(_figures(told.values()))) == 1 else f"{count} copies"
+    more = (f"{number}: {likewise(text, other, first)}" for number, other in others)
+    return which, "; ".join([text, *more])
+
+
+def _figures(texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    return (tuple(one[0] for one in _FIGURE.finditer(text)) for text in texts)
+
+
+def _without_figures(text: str) -> str:
+    return _FIGURE.sub("#", _MANY.sub(r"\1", text))
+
+
+def _with_all(same: Mapping[int, str]) -> str:
+    """What differs by figures only, with the least and the most of each."""
+    texts = list(same.values())
+    longest = max(texts, key=lambda one: one.count("instructions"))
+    columns: Iterator[tuple[str, ...]] = zip(*_figures(texts), strict=True)
+
+    def figure(match: re.Match[str]) -> str:
+        numbers = [number for one in next(columns) for number in one.split(" to ")]
+        low, high = min(numbers, key=float), max(numbers, key=float)
+        if match["least"] or match["most"]:
+            return low if match["least"] else high
+        return low if float(low) == float(high) else f"{low} to {high}"
+
+    return _FIGURE.sub(figure, longest)
+
+
 def copies(told: Sequence[Hashable]) -> list[str]:
     """Which of several copies of some code each is; nothing where the same is told of all.
 
@@ -36,7 +92,10 @@ def copies(told: Sequence[Hashable]) -> list[str]:
     """
     if len(set(told)) < 2:
         return [""] * len(told)
-    return [_numbered(told, one) for one in told]
+    numbers: dict[Hashable, list[int]] = {}
+    for number, one in enumerate(told, 1):
+        numbers.setdefault(one, []).append(number)
+    return [f"{_numbered(numbers[one])} of {len(told)}" for one in told]
 
 
 def with_copy(what: str, copy: str) -> str:
@@ -49,7 +108,19 @@ def with_copy(what: str, copy: str) -> str:
     return f"{named}{' (' if named == what else ', '}{copy})" if copy else what
 
 
-def _numbered(told: Sequence[Hashable], one: Hashable) -> str:
-    numbers = [str(number) for number, other in enumerate(told, 1) if other == one]
-    which = f"copies {', '.join(numbers)}" if len(numbers) > 1 else f"copy {numbers[0]}"
-    return f"{which} of {len(told)}"
+def _numbered(numbers: Sequence[int]) -> str:
+    """Copies by their numbers, three or more in a row by the first and the last.
+
+    >>> _numbered([2]), _numbered([1, 2, 5]), _numbered([1, 2, 3, 5])
+    ('copy 2', 'copies 1, 2, 5', 'copies 1 to 3, 5')
+    """
+    rows: list[list[int]] = []
+    for number in numbers:
+        if rows and rows[-1][-1] == number - 1:
+            rows[-1].append(number)
+        else:
+            rows.append([number])
+    listed = [
+        f"{row[0]} to {row[-1]}" if len(row) > 2 else ", ".join(map(str, row)) for row in rows
+    ]
+    return f"{'copies' if len(numbers) > 1 else 'copy'} {', '.join(listed)}"

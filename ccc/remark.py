@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from ccc.demangle import demangle
-from ccc.errors import CccError, Span, render
+from ccc.errors import CccError, Span
 from ccc.ir.markers import DIRECTIVES, LABEL, WHOLE_KERNEL, Marker
-from ccc.likewise import copies, likewise, with_copy
 from ccc.options import COLLECT, Request
 from ccc.version import VERSION
 
@@ -35,17 +33,14 @@ BY_ITS_CODE = "by its code"
 turn as often as is usual."""
 COUNTED = "counted"
 """The same where a profile tells it: what warps ran, in the mean."""
-_LEFT = " left as it was: "
+LEFT = " left as it was: "
+"""What a remark says of what it is of."""
 DECLINED = ") does not apply: "
 """What follows a strategy that does not apply where that is said."""
 ASKED_IN = "asked_in"
 """What the report calls the file of decisions that asks for what does not apply."""
-_MOST_NAMED = 3
-_MOST_CASES = 12
 PLACE = re.compile(r"PTX line \d+: .*?;\)")
 """Where in the PTX something is, which is not the same in copies of it."""
-_SITE = re.compile(rf"(?:[^\s(),\"]+:\d+, )?{PLACE.pattern}")
-"""The same with the place in the source, which is not the same in cases of a switch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +129,7 @@ class Remark:
         """The warning, or with ``--ccc-strict`` the error, that tells the user of a reason."""
         if self.reason is None:
             return None
-        return CccError(f"{self._what}{_LEFT}{self.reason}", self.position)
+        return CccError(f"{self.what}{LEFT}{self.reason}", self.position)
 
     @property
     def denial(self) -> CccError | None:
@@ -156,7 +151,7 @@ class Remark:
         """What a user may want to know who is not to be warned."""
         if self.advice is None:
             return None
-        return CccError(f"{self._what}{_LEFT}{self.advice}", self.position)
+        return CccError(f"{self.what}{LEFT}{self.advice}", self.position)
 
     @property
     def arm_name(self) -> str:
@@ -165,7 +160,7 @@ class Remark:
         return str(self.details.get("case", arm))
 
     @property
-    def _what(self) -> str:
+    def what(self) -> str:
         """What was left: of several cases at one place, or of two arms, which one."""
         if self.arm in WHOLE_KERNEL:
             return "kernel"
@@ -217,10 +212,6 @@ class Remark:
         )
 
 
-_Told = tuple[Remark, CccError]
-"""A remark, and what a user is told of it."""
-
-
 def report(remarks: Mapping[str, Sequence[Remark]]) -> Report:
     """The report of remarks by kernel."""
     kernels = [
@@ -242,74 +233,6 @@ def read_report(report: Mapping[str, Any]) -> dict[str, list[Remark]]:
 def architectures(report: Report) -> list[str]:
     """Those for which its kernels were compiled; an empty name where nobody told that."""
     return list(dict.fromkeys(kernel.get("arch", "") for kernel in report["kernels"]))
-
-
-def complaints(remarks: Mapping[str, Sequence[Remark]]) -> list[CccError]:
-    """What a user is to be warned of: each annotation once, with the kernels that it is in.
-
-    An annotation is applied if any copy of it in the kernel is. One whose code vanished is silent
-    where another copy did not, in whatever kernel.
-    """
-    every = [remark for mine in remarks.values() for remark in mine]
-    served = {(*of_arm(one), one.kernel) for one in every if one.applied}
-    seen = {of_arm(one) for one in every if not one.has_vanished}
-
-    def is_refused(one: Remark) -> bool:
-        serves = (*of_arm(one), one.kernel) in served
-        return not (serves or (one.has_vanished and of_arm(one) in seen))
-
-    denied = _in_short((one, one.denial) for one in every)
-    refused = _in_short((one, one.refusal) for one in every if is_refused(one))
-    return _by_kernel([*denied, *refused])
-
-
-def notes(report: Report) -> list[str]:
-    """A line for each annotation that was left because nothing would be gained, and for each of its
-    cases, arms and copies."""
-    kernels = report["kernels"]
-    return for_architectures(
-        {
-            arch: _notes([one for one in kernels if one.get("arch", "") == arch])
-            for arch in architectures(report)
-        }
-    )
-
-
-def _notes(kernels: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The same of some kernels of a report."""
-    apart = (read_report({"kernels": [kernel]}) for kernel in kernels)
-    every = (mine for kernel in apart for mine in kernel.values())
-    told = _by_kernel(
-        one for mine in every for one in _in_short((remark, remark.note) for remark in mine)
-    )
-    return [render("remark", one.message, one.span) for one in told]
-
-
-def for_architectures(said: Mapping[str, Iterable[str]]) -> list[str]:
-    """What is said, once each, with the architectures for which it is, where it is not for all.
-
-    >>> for_architectures({"compute_80": ["so [in k]", "well"], "compute_90": ["well"]})
-    ['so [in k, for compute_80]', 'well']
-    """
-    firsts: dict[str, str] = {}
-    where: dict[str, dict[str, None]] = {}
-    for arch, texts in said.items():
-        for text in texts:
-            key = PLACE.sub("", text)
-            firsts.setdefault(key, text)
-            where.setdefault(key, {})[arch] = None
-    return [
-        text if len(where[key]) == len(said) else _with_architectures(text, list(where[key]))
-        for key, text in firsts.items()
-    ]
-
-
-def _with_architectures(text: str, archs: Sequence[str]) -> str:
-    """What is said, with some architectures at the end of its first line."""
-    head, newline, shown = text.partition("\n")
-    names = f"for {', '.join(archs)}"
-    head = f"{head[:-1]}, {names}]" if head.endswith("]") else f"{head} [{names}]"
-    return f"{head}{newline}{shown}"
 
 
 def in_instructions(length: float) -> str:
@@ -356,95 +279,6 @@ def saved(context: Iterable[Mapping[str, str]]) -> list[str]:
 def of_arm(remark: Remark) -> tuple[Span, str, str]:
     """What copies of one arm of an annotation have in common; each case is an arm."""
     return remark.position, remark.arm, remark.details.get("case", "")
-
-
-def _in_short(told: Iterable[tuple[Remark, CccError | None]]) -> Iterator[tuple[str, CccError]]:
-    """What is said of each kernel: of the cases, arms and copies of one annotation in full of the
-    first only, so that each has a line that can be read, and once of cases that are alike."""
-    arms: dict[Hashable, list[_Told]] = {}
-    beside: dict[Hashable, list[tuple[Hashable, str]]] = {}
-    for one, said in told:
-        text = _SITE.sub("", said.message) if said else ""
-        beside.setdefault((one.kernel, one.position), []).append((of_arm(one), text))
-        if said is not None:
-            arms.setdefault((one.kernel, *of_arm(one)), []).append((one, said))
-    firsts: dict[Hashable, tuple[str, str]] = {}
-    for copy, same in _same_cases(arms.values()):
-        one, error = same[0]
-        cases = [remark.details["case"] for remark, _ in same if "case" in remark.details]
-        head, left, text = error.message.partition(_LEFT)
-        first = firsts.get((one.kernel, one.position)) if left else None
-        if first is not None:
-            text = likewise(first[0], text, first[1])
-        elif left:
-            case = _label(cases[0]) if len(cases) > 1 else "".join(cases)
-            name = case or copy.partition(" of ")[0] or "the other arm"
-            firsts[one.kernel, one.position] = text, name
-        if left and len(cases) > 1:
-            head = f"path ({_listed(list(map(_label, cases)), _MOST_CASES)})"
-        head = with_copy(head, copy) if left else head
-        here = beside[one.kernel, one.position]
-        if not left and min(len({two[part] for two in here}) for part in (0, 1)) > 1:
-            names = cases if len(cases) == 1 else list(map(_label, cases))
-            head = f"path ({_listed(names, _MOST_CASES) or one.arm}): {head}"
-        yield one.kernel, CccError(f"{head}{left}{text}", error.span)
-
-
-def _same_cases(arms: Iterable[Sequence[_Told]]) -> list[tuple[str, list[_Told]]]:
-    """What is said of arms and copies, by which copy it is said of; of the cases of one switch
-    together where the same is said of all their copies, wherever in the code that is."""
-    found: dict[Hashable, tuple[str, list[_Told]]] = {}
-    for arm in arms:
-        for copy, (one, said) in _differing(arm).items():
-            key: Hashable = (*of_arm(one), one.kernel, copy)
-            if "case" in one.details and not copy:
-                text = said.message.partition(_LEFT)[2] or said.message
-                key = one.kernel, one.position, _SITE.sub("", text)
-            found.setdefault(key, (copy, []))[1].append((one, said))
-    return list(found.values())
-
-
-def _label(case: str) -> str:
-    """A case by its label alone, or by its line if it has none.
-
-    >>> _label("case 3, line 9"), _label("case, line 9")
-    ('case 3', 'case on line 9')
-    """
-    label, _, line = case.partition(", ")
-    return f"case on {line}" if label == "case" else label
-
-
-def _differing(arm: Sequence[_Told]) -> dict[str, _Told]:
-    """What is said of the copies of an arm, each thing once, by the copies that it is said of."""
-    found: dict[str, _Told] = {}
-    for copy, one in zip(
-        copies([PLACE.sub("", said.message) for _, said in arm]), arm, strict=True
-    ):
-        found.setdefault(copy, one)
-    return found
-
-
-def _by_kernel(said: Iterable[tuple[str, CccError]]) -> list[CccError]:
-    """What was said of kernels, each thing once, with the names of these."""
-    kernels: dict[tuple[Span | None, str], dict[str, None]] = {}
-    whole: set[str] = set()
-    firsts: dict[tuple[Span | None, str], CccError] = {}
-    for kernel, one in said:
-        if not any(words in one.message for words in whole):
-            whole.update(words for words in OF_ALL if words in one.message)
-            key = one.span, PLACE.sub("", one.message)
-            firsts.setdefault(key, one)
-            kernels.setdefault(key, {})[demangle(kernel).removeprefix("{anonymous}::")] = None
-    return [
-        CccError(f"{one.message} [in {_listed(list(kernels[key]))}]", one.span)
-        for key, one in firsts.items()
-    ]
-
-
-def _listed(names: Sequence[str], most: int = _MOST_NAMED) -> str:
-    """Names in a row, the first few of many."""
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _case(marker: Marker) -> dict[str, Any]:

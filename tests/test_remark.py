@@ -11,15 +11,13 @@ from goldens import Golden
 
 from ccc import demangle
 from ccc.analysis.paths import model
+from ccc.diagnostics import complaints, for_architectures, notes
 from ccc.errors import Span
 from ccc.ir.markers import Marker
 from ccc.pipeline import PathRecord
 from ccc.remark import (
     Remark,
-    complaints,
-    for_architectures,
     in_instructions,
-    notes,
     read_report,
     report,
     span_of,
@@ -185,35 +183,83 @@ def test_a_strategy_that_does_not_apply_to_some_cases_is_told_with_these() -> No
 
     one, two, three = (left(7, f"case {n}, line {n}") for n in (1, 2, 3))
     assert told(declined(one, "no"), two, three) == [
-        "path (case 1, line 1): strategy(merge) does not apply: no [in k]"
+        "strategy(merge) of path (case 1, line 1) does not apply: no [in k]"
     ]
     assert told(declined(one, "no"), declined(two, "no"), declined(three, "nor here")) == [
-        "path (case 1, case 2): strategy(merge) does not apply: no [in k]",
-        "path (case 3, line 3): strategy(merge) does not apply: nor here [in k]",
+        "strategy(merge) of path (case 1, case 2) does not apply: no [in k]",
+        "strategy(merge) of path (case 3, line 3) does not apply: nor here [in k]",
     ]
     arm, other = (
         Remark.missed_at(Marker(kind, 2, Span("k.cu", 7, 5)), "k", None)
         for kind in ("then", "else")
     )
     assert told(arm, declined(other, "no")) == [
-        "path (else): strategy(merge) does not apply: no [in k]"
+        "strategy(merge) of path (else) does not apply: no [in k]"
     ]
     assert told(declined(arm, "no"), other) == [
-        "path (then): strategy(merge) does not apply: no [in k]"
+        "strategy(merge) of path (then) does not apply: no [in k]"
     ]
     copy = declined(replace(arm), "no")
-    assert told(copy, arm) == ["strategy(merge) does not apply: no [in k]"]
+    assert told(copy, arm) == ["strategy(merge) of path (copy 1 of 2) does not apply: no [in k]"]
 
 
-def test_copies_that_differ_are_told_to_be_copies() -> None:
-    first, second = noted(left(9), left(7), left(9))
-    assert first.startswith("path (copies 1, 3 of 3) left as it was: 9 machine instructions by its")
-    assert second == (
-        "path (copy 2 of 3) left as it was: 7 machine instructions by its code; "
-        "else as copies 1, 3 [in k]"
+def test_copies_are_told_of_in_one_line() -> None:
+    (said,) = noted(left(9), left(7), left(9))
+    assert said == (
+        "path (3 copies) left as it was: 7 to 9 machine instructions by its code: "
+        "expected 0.79 times as fast; tell [in k]"
     )
     (alike,) = noted(left(9), left(9))
     assert "cop" not in alike
+    short = replace(left(9), advice="too short: expected 0.79 times as fast; tell")
+    assert noted(left(9), *[short] * 4, left(7)) == [
+        "path (copies 1, 6 of 6) left as it was: 7 to 9 machine instructions by its code: "
+        "expected 0.79 times as fast; tell; copies 2 to 5: too short; else as copies 1, 6 [in k]"
+    ]
+
+
+def test_copies_of_cases_are_told_of_in_one_line_for_each() -> None:
+    cases = [left(n, f"case {n % 2}, line {n % 2}") for n in range(8)]
+    assert [line.partition(" by its")[0] for line in noted(*cases)] == [
+        "path (case 0, line 0, 4 copies) left as it was: 0 to 6 machine instructions",
+        "path (case 1, line 1, 4 copies) left as it was: 1 to 7 machine instructions",
+    ]
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_copies_that_are_left_where_others_serve_are_a_remark(number: int) -> None:
+    applied = Remark.applied_to(MARKER, "k", "queue", {})
+    every = [applied, applied]
+    every.insert(number, missed("there is a barrier in the annotated loop", "k"))
+    assert not told(*every)
+    assert noted(*every, missed("no loop is left here", "k")) == [
+        f"path (copy {number + 1} of 3) left as it was: there is a barrier in the annotated loop; "
+        'if nvcc unrolled a loop around it, "#pragma unroll 1" there leaves one copy; '
+        "the other 2 copies are applied (queue) [in k]"
+    ]
+
+
+def test_what_does_not_apply_to_some_copies_is_no_warning_where_others_follow() -> None:
+    follows = replace(Remark.applied_to(MARKER, "k", "merge", {}), asked="merge")
+    denied = replace(Remark.applied_to(MARKER, "k", "queue", {}), asked="merge", declined="no")
+    assert not told(follows, denied)
+    assert noted(follows, denied) == [
+        "strategy(merge) of path (copy 2 of 2) does not apply: no; queue is done instead [in k]"
+    ]
+    assert told(denied, denied) == [
+        "strategy(merge) does not apply: no; queue is done instead [in k]"
+    ]
+
+
+def test_a_strategy_that_does_not_apply_to_cases_for_several_reasons_names_them() -> None:
+    cases = (
+        replace(left(7, f"case {n}, line {n}"), asked="merge", declined=f"{n} is too many; stop")
+        for n in (1, 2)
+    )
+    assert told(*cases) == [
+        "strategy(merge) of path (case 1, line 1) does not apply: 1 is too many; stop [in k]",
+        "strategy(merge) of path (case 2, line 2) does not apply: 2 is too many; stop [in k]",
+    ]
 
 
 def test_a_refused_arm_is_told_of_like_the_other_one() -> None:

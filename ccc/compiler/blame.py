@@ -13,6 +13,7 @@ from ccc.analysis.paths.find import LOOP_LEFT
 from ccc.analysis.paths.induction import BEFORE_IT, SUMS
 from ccc.analysis.paths.own_memory import IN_PATH
 from ccc.compiler.advice import parts_of, with_rest
+from ccc.compiler.cases import Cases
 from ccc.compiler.lacking_clauses import (
     KEEPS,
     MISUSED_AT,
@@ -83,6 +84,9 @@ class Blame:
         table: the places that PTX was made of.
         marked: the source.
         ptx: the PTX, before any pass.
+
+    Attributes:
+        cases: tells of those of the source.
     """
 
     def __init__(self, table: LineTable, marked: Marked, ptx: str):
@@ -91,41 +95,16 @@ class Blame:
         self._table = table
         self._files = {os.path.abspath(name): name for name in marked.files}
         self._found: dict[str, tuple[int, str] | None] = {}
+        self.cases = Cases(marked, self._line)
 
     def tell(self, remarks: Mapping[str, Sequence[Remark]]) -> dict[str, list[Remark]]:
         """The remarks, with what is known of the source in what they say."""
         return {
             kernel: [
-                self._told(remark, _place_of(remark, mine)) for remark in self._by_source(mine)
+                self._told(remark, _place_of(remark, mine)) for remark in self.cases.in_order(mine)
             ]
             for kernel, mine in remarks.items()
         }
-
-    def _by_source(self, remarks: Sequence[Remark]) -> list[Remark]:
-        """The remarks, with the cases of each switch in the order of the source."""
-        firsts: dict[Span, int] = {}
-
-        def place(numbered: tuple[int, Remark]) -> tuple[int, int, int]:
-            number, remark = numbered
-            if "case" not in remark.details:
-                return number, 0, 0
-            span = self._case(remark)
-            line = span.line if span else 0
-            return firsts.setdefault(remark.position, number), line, self._in_line(remark)
-
-        return [remark for _, remark in sorted(enumerate(remarks), key=place)]
-
-    def _in_line(self, remark: Remark) -> int:
-        """How many cases stand before one, if it shares a line with others, whose columns nvcc does
-        not tell apart."""
-        suspects, own = self._marked.suspects, _own_label(remark)
-        labels = suspects.labels(remark.position) if suspects else []
-        return labels.index(own) if own in labels else 0
-
-    def _case(self, remark: Remark) -> Span | None:
-        """Where a case begins, if it is one and that is known."""
-        case = remark.details.get("case")
-        return self._line(int(case.split()[-1])) if case else None
 
     def _told(self, remark: Remark, meant: Span) -> Remark:
         """A remark, with what is known of the source in it; its reason is about a path there."""
@@ -139,7 +118,7 @@ class Blame:
                 {"file": span.file, "line": span.line, "column": span.column} for span in spans
             ]
         if "case" in details:
-            details["case"] = self.case(remark)
+            details["case"] = self.cases.name(remark)
         if context := details.get("context"):
             details["context"] = list(self._named(remark, context))
         about = replace(remark, position=meant)
@@ -147,14 +126,6 @@ class Blame:
         if remark.advice:
             new["advice"] = self._advice(remark, remark.advice)
         return replace(remark, details=details, **new)
-
-    def case(self, remark: Remark) -> str:
-        """The name of a case: its label and its line in the source, as far as these are known."""
-        span, suspects = self._case(remark), self._marked.suspects
-        if span is None:
-            return str(remark.details["case"])
-        label = suspects.label(remark.position, span) if suspects else None
-        return f"{label or _own_label(remark)}, line {span.line}"
 
     def _text(self, remark: Remark, text: str) -> str:
         """A reason with the names of variables, and the place before each instruction."""
@@ -413,8 +384,3 @@ def _is_called(name: str, callee: str) -> bool:
 def _about(text: str) -> str | None:
     """What a reason is about."""
     return next((about for words, about in _ABOUT.items() if words in text), None)
-
-
-def _own_label(remark: Remark) -> str:
-    """What a case is called where it is marked: its label if it shares a line with others."""
-    return str(remark.details["case"]).rpartition(", ")[0]

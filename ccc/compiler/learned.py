@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ccc.compiler.said import SEVERITIES, DevicePass, Remarks
+from ccc.diagnostics import complaints
 from ccc.errors import render
-from ccc.remark import Remark, complaints, of_arm
+from ccc.remark import Remark, of_arm
 
 CARRIED = "the next iteration"
 """How the reasons begin that a variable without a value may lead to."""

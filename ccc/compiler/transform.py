@@ -13,6 +13,7 @@ from ccc.compiler.advice import advised
 from ccc.compiler.module import ModuleContext
 from ccc.compiler.outcome import FunctionOutcome, Outcomes
 from ccc.compiler.requests import Requests
+from ccc.diagnostics import complaints
 from ccc.errors import CccError, render
 from ccc.garbage import looking_seldom
 from ccc.ir.markers import ARMS, PROMISE, WHOLE_KERNEL, parse_marker
@@ -25,7 +26,7 @@ from ccc.passes import PIPELINE
 from ccc.passes.launch_shape import known_block_size
 from ccc.passes.strategies.registry import SHARING
 from ccc.pipeline import InlinedCall, Kernel, KernelRecord, Pass, PathRecord, Record
-from ccc.remark import Remark, Report, complaints, report
+from ccc.remark import Remark, Report, report
 
 if TYPE_CHECKING:
     from ccc.decisions import MatchedDecisions
@@ -92,7 +93,7 @@ def transform(
     crowded: Mapping[str, str] | None = None,
     places: Mapping[int, Place] | None = None,
     known: Outcomes | None = None,
-    case_name: Callable[[Remark], str] | None = None,
+    case_told: Callable[[Remark], tuple[str, int]] | None = None,
     **asked: Any,
 ) -> Transformed:
     """Run the pipeline over the functions of a PTX file that hold markers.
@@ -110,7 +111,8 @@ def transform(
         places: where the annotations of the source stand, by identifier, if it was read; else what
             the markers tell.
         known: what became of kernels before, with the same options; grows.
-        case_name: tells how users know a case, for a profile, if the source was read.
+        case_told: tells how users know a case, and how many stand before it on its line, for a
+            profile, if the source was read.
         asked: fields of :class:`ccc.Options` by name, which go before those of ``options``.
 
     Raises:
@@ -130,7 +132,7 @@ def transform(
     context = ModuleContext(module, options, *told, knowledge, tuned, promised)
     idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
-    counting = _counting(module, context, options, places, case_name) if options.profile else None
+    counting = _counting(module, context, options, places, case_told) if options.profile else None
     rewriting = _Rewriting(passes, context, result, None if counting else known or Outcomes())
     outcomes = _without_copies(rewriting.run(module))
     _tell(outcomes, options, counting, result)
@@ -361,14 +363,14 @@ def _counting(
     context: ModuleContext,
     options: Options,
     places: Mapping[int, Place],
-    case_name: Callable[[Remark], str] | None,
+    case_told: Callable[[Remark], tuple[str, int]] | None,
 ) -> Counting:
     """What adds code that counts."""
     from ccc.profile.instrument import Counting  # noqa: PLC0415 - seldom asked for
 
     file, transformed = options.profile or "", options.transforms
     return Counting(
-        module, context.load, file, transformed=transformed, places=places, case_name=case_name
+        module, context.load, file, transformed=transformed, places=places, case_told=case_told
     )
 
 

@@ -356,7 +356,7 @@ def _transform(
     known = known or Earlier()
     transformed = partial(
         transform, ptx, told, filename=output, places=places, known=known.outcomes,
-        case_name=blame.case if blame else None,
+        case_told=blame.cases.told if blame else None,
     )  # fmt: skip
     result = weighed(transformed, ptx, told, known, original)
     if blame:

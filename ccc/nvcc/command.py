@@ -19,6 +19,7 @@ from functools import reduce
 from pathlib import Path
 
 from ccc.compiler.said import DevicePass
+from ccc.diagnostics import notes
 from ccc.errors import CccError, UsageError, choices, nearest
 from ccc.files import check_there, check_writable, put_text, write
 from ccc.nvcc import reports
@@ -26,7 +27,6 @@ from ccc.nvcc import run as nvcc
 from ccc.nvcc import words as phases
 from ccc.nvcc.settings import Gathered, SettingsError, gather, is_known, make_known, shell_settings
 from ccc.options import Options, Request, read_bytes
-from ccc.remark import notes
 from ccc.toolkit.places import CCCC, RESOLVING
 from ccc.version import VERSION
 

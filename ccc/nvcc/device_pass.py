@@ -26,6 +26,7 @@ from ccc.compiler.unit import (
     translate,
     warn,
 )
+from ccc.diagnostics import notes
 from ccc.errors import CccError, in_words, render
 from ccc.files import put_text, read_text, write
 from ccc.frontend import marking as source
@@ -35,7 +36,7 @@ from ccc.nvcc.timed_launches import time_launches
 from ccc.nvcc.tool import ToolRun
 from ccc.options import Options
 from ccc.parse import keep_shapes
-from ccc.remark import notes, report
+from ccc.remark import report
 
 if TYPE_CHECKING:
     from ccc.errors import Span

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from ccc.compiler.said import DevicePass
+from ccc.diagnostics import for_architectures
 from ccc.errors import BuildError, CccError, Span
 from ccc.files import put_text
 from ccc.folder import OwnFolder
 from ccc.nvcc import process
 from ccc.nvcc.settings import shell_settings, without_ours
 from ccc.options import Options
-from ccc.remark import Report, for_architectures, report
+from ccc.remark import Report, report
 from ccc.toolkit import places
 from ccc.version import VERSION
 

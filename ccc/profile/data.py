@@ -78,6 +78,7 @@ class PathProfile:
             the source was not read.
         applied: whether it was transformed; then the place is where the saved tasks run.
         case: of a case, its label and its line in the source, where the compiler knew them.
+        in_line: how many cases stand before it, if it shares that line with others.
         executions: how often lanes entered it together; of an inner loop, how many turns they did.
         lanes: how many lanes took part in all executions.
         instructions: warp instructions issued in it, those in paths inside it not among them.
@@ -107,6 +108,7 @@ class PathProfile:
     function: str = ""
     statement: str = ""
     case: str = ""
+    in_line: int = 0
     executions: int = 0
     lanes: int = 0
     instructions: int = 0
@@ -361,10 +363,10 @@ def _values(entry: dict[str, Any], names: Iterable[str], counters: list[int]) ->
     return {name: counters[entry["counter"] + place] for place, name in enumerate(names)}
 
 
-def _case_line(path: PathProfile) -> int:
-    """The line of a case, or 0."""
+def _in_source(path: PathProfile) -> tuple[int, int]:
+    """Where a case stands: its line, or 0, and how many stand before it there."""
     found = re.search(r"\bline (\d+)$", path.case)
-    return int(found[1]) if found else 0
+    return int(found[1]) if found else 0, path.in_line
 
 
 def _place(path: PathProfile) -> tuple[Any, ...]:
@@ -402,7 +404,7 @@ def by_annotation(profile: Profile) -> list[tuple[PathProfile, int]]:
     groups: dict[tuple[Any, ...], list[PathProfile]] = {}
     for kernel in profile.kernels:
         cases = Counter[Any]()
-        for path in sorted(kernel.paths, key=_case_line):
+        for path in sorted(kernel.paths, key=_in_source):
             cases[_place(path)] += path.arm == "case"
             key = (path.file, *_place(path), cases[_place(path)])
             groups.setdefault(key, []).append(path)

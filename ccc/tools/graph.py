@@ -110,7 +110,7 @@ def _case_names(file: str, ptx: str) -> Callable[[Remark], str]:
         marked = mark("" if FilePath(file).suffix == ".ptx" else read_text(file), file)
     except CccError:  # nvcc has read more: what macros expand to
         marked = Marked("")
-    return Blame(LineTable(ptx), marked, ptx).case
+    return Blame(LineTable(ptx), marked, ptx).cases.name
 
 
 def _name(facts: Facts, path: Path | LeftPath, case_name: Callable[[Remark], str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,10 @@ def test_of_copies_that_do_not_fit_together_there_had_better_be_one(tmp_path: Pa
     options = Options(strategy=COLLECT)
     told = said(WINDOW.replace("INNER", ""), tmp_path, options)
     assert not numbers(told)
+    some = said(WINDOW.replace("INNER", ""), tmp_path, replace(options, max_block=128, strict=True))
+    (line,) = (one for one in some if "copies" in one)
+    assert "remark: path (copies 1, 3 to 5 of 5) left as it was: its context of" in line
+    assert line.endswith("; the other copy is applied (merge) [in window]")
     assert 'mark the loop around it that was unrolled "ccc while"' in told[0]
     text = WINDOW.replace("INNER", "\n#pragma ccc while\n")
     (fits,) = {int(*one) for one in numbers(said(text, tmp_path, options)).values()}

@@ -224,19 +224,22 @@ def test_report_tells_the_cases_of_a_switch_apart(
     assert several > 3
 
 
+@pytest.mark.parametrize("share", [False, True])
 def test_cases_stand_in_the_order_of_the_source_by_their_labels(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    share: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The last of the PTX is made the first of the source, and the one before has no label."""
+    """The last of the PTX is made the first of the source, and the one before has no label; so it
+    is where all ``share`` a line."""
     named: list[str] = []
 
-    def case_name(_: Remark) -> str:
+    def case_told(_: Remark) -> tuple[str, int]:
         number = len(named)
-        named.append(f"case{'' if number == 2 else f' {number}'}, line {90 - number}")
-        return named[-1]
+        line = 90 if share else 90 - number
+        named.append(f"case{'' if number == 2 else f' {number}'}, line {line}")
+        return named[-1], 90 - number if share else 0
 
     golden = Golden.read(CONTEXT_COLLECTION / "switch_cases.ptx")
-    made = compiler.transform(golden.before, profile="p", case_name=case_name)
+    made = compiler.transform(golden.before, profile="p", case_told=case_told)
     module = emulator.Module(made.ptx)
     run(module, golden, "lockstep")
     profile.of(module).write(tmp_path / "p.json")

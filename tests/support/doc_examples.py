@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import ccc
+from ccc.diagnostics import notes
 from ccc.options import COLLECT
-from ccc.remark import notes
 
 Record = dict[str, Any]
 

@@ -9,10 +9,11 @@ import pytest
 
 from ccc.compiler.said import DevicePass
 from ccc.compiler.unit import translate
+from ccc.diagnostics import notes
 from ccc.errors import CccError
 from ccc.frontend.marking import Annotated
 from ccc.options import Options
-from ccc.remark import notes, report
+from ccc.remark import report
 from ccc.toolkit import find as toolchain
 
 

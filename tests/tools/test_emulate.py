@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from folders import DOCS
 
 from ccc.cli import main
+from ccc.errors import CccError
 
 PAGE = (DOCS / "emulate.md").read_text()
 STEPS = re.findall(r"```ptx\n(.*?)```", PAGE, re.DOTALL)[0]
 COMMAND = re.findall(r"^    ccc (emulate .*)$", PAGE, re.MULTILINE)[0]
+PYTHON = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
 OUTPUT = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)[0]
 
 
@@ -45,6 +48,19 @@ def test_the_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(shlex.split(COMMAND)) == 0
     assert capsys.readouterr().out == OUTPUT
     assert np.load("count.npy").tolist() == [steps(number) for number in range(50)]
+
+
+def test_the_example_in_python(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    exec(PYTHON, names)
+    assert names["count"].tolist() == [steps(number) for number in range(50)]
+    together, apart, most = map(int, capsys.readouterr().out.split())
+    assert together < apart
+    assert most == max(map(steps, range(50)))
+    again = names["steps"]((1,), (64,), (names["start"], names["count"], 50), schedule=7)
+    assert again.instructions == apart
+    with pytest.raises(CccError, match='"lockstep" or an integer'):
+        names["steps"]((1,), (64,), (names["start"], names["count"], 50), schedule="random")
 
 
 def test_a_kernel_is_named_as_users_write_it(capsys: pytest.CaptureFixture[str]) -> None:

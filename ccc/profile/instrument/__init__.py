@@ -72,7 +72,7 @@ class Counting:
         file: where a host program, or ``ccc.profile``, is to write the profile.
         transformed: whether passes were run, or the code is as nvcc made it.
         places: what is known of the annotations, by identifier, where the source was read.
-        case_name: tells how users know a case, likewise.
+        case_told: tells how users know a case, and how many stand before it on its line, likewise.
 
     Raises:
         CccError: the module is such that nothing can be counted in it.
@@ -86,7 +86,7 @@ class Counting:
         *,
         transformed: bool,
         places: Mapping[int, Place] = MappingProxyType({}),
-        case_name: Callable[[Remark], str] | None = None,
+        case_told: Callable[[Remark], tuple[str, int]] | None = None,
     ):
         _check(module)
         self.module = module
@@ -94,7 +94,7 @@ class Counting:
         self.file = file
         self.transformed = transformed
         self.places = places
-        self.case_name = case_name
+        self.case_told = case_told
         self.functions: dict[str, tuple[Function, Sequence[PathRecord]]] = {}
         self.counters = 0
 
@@ -147,9 +147,9 @@ class Counting:
         paths = []
         for record, region in zip(records, made.paths, strict=True):
             place = Place.of(record.marker, self.places)
-            told = {"function": place.function, "statement": place.statement}
-            if "case" in record.remark.details and self.case_name:
-                told["case"] = self.case_name(record.remark)
+            told: dict[str, Any] = {"function": place.function, "statement": place.statement}
+            if "case" in record.remark.details and self.case_told:
+                told["case"], told["in_line"] = self.case_told(record.remark)
             paths.append({**_said(record), **told, **_counted(region, numbers)})
         return {
             "counter": made.root.counter,
