@@ -20,6 +20,7 @@ from ccc.frontend.syntax import (
     function_around,
     identifiers_in,
     is_number,
+    numbers_in,
     type_of,
 )
 
@@ -89,7 +90,7 @@ class ClauseNames:
             for why, name in kinds.items()
             if name is not None
         )
-        return next(found, None) or self._other_operation(placed)
+        return next(found, None) or self._whole_structure(placed) or self._other_operation(placed)
 
     def _unknown_reduction(self, placed: Placed) -> WrongName | None:
         """What is wrong with a reduction of a variable that its function does not know."""
@@ -221,6 +222,23 @@ class ClauseNames:
         uses = self._uses(placed)
         names = (name for _, name in placed.pragma.reductions)
         return next((n for n in names if uses.get(n) and all(map(fits, uses[n]))), None)
+
+    def _whole_structure(self, placed: Placed) -> WrongName | None:
+        """What to name in place of a structure."""
+        from ccc.frontend.pragmas import REDUCTIONS  # noqa: PLC0415 - loads Lark
+
+        signs = {ptx: sign for sign, ptx in REDUCTIONS.items()}
+        for by, name in placed.pragma.reductions:
+            kind = type_of(placed.statement, name.encode())
+            numbers = numbers_in(kind, self._blank) if kind else []
+            if numbers:
+                members = ", ".join(f"{name}.{one.decode(errors='replace')}" for one in numbers)
+                return WrongName(
+                    f'the reduction has no effect on "{name}", which is a structure; name the '
+                    f"members that the loop updates: reduction({signs[by]}: {members})",
+                    name,
+                )
+        return None
 
     def _other_operation(self, placed: Placed) -> WrongName | None:
         """What does not fit in a reduction whose variable is updated by another operation."""

@@ -138,6 +138,16 @@ def _members_of(kind: bytes, code: bytes) -> bytes:
     return code[found[0] : closing_brace(code, found[0] - 1) - 1] if len(found) == 1 else b""
 
 
+def numbers_in(kind: bytes, code: bytes) -> list[bytes]:
+    """The members of a structure that are declared as plain numbers; none of what is no such."""
+    body = b";" + _members_of(kind, code)
+    while (plain := _INNER.sub(b";", body)) != body:
+        body = plain
+    declared = re.findall(rb"(?<=[;:])\s*((?:\w+\s+)*?\w+)\s+(\w+(?:\s*,\s*\w+)*)(?=\s*;)", body)
+    plain_ones = (names for kind, names in declared if is_number(kind) or kind in _FLOATING)
+    return [name.strip() for names in plain_ones for name in names.split(b",")]
+
+
 def type_of(statement: Node, name: bytes) -> bytes | None:
     """The type with which a plain variable is declared, as it is written."""
     place: Node | None = statement

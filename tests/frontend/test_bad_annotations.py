@@ -247,3 +247,16 @@ def test_a_sum_that_each_iteration_declares_is_not_looked_for_before_it() -> Non
     marked = mark(text.replace("int n)", "int n, float y, float total)"), "k.cu")
     assert '"f"(total)' in marked.text
     assert "(own)" not in marked.text
+
+
+@pytest.mark.parametrize("is_number", [True, False])
+def test_a_reduction_of_a_structure_names_its_members(is_number: bool) -> None:
+    text = loop("#pragma ccc if\nif (a) { acc += t; }")
+    text = text.replace("ccc for", "ccc for reduction(+: acc)")
+    kind = "double" if is_number else "C"
+    head = "struct C { double re, im; unsigned char hits; C *next; int at[3]; void f(int n) {} };\n"
+    marked = mark(head + text.replace("int n)", f"int n, {kind} acc, {kind} t)"), "k.cu")
+    told = [str(warning).partition("\n")[0] for warning in marked.warnings]
+    wanted = "members that the loop updates: reduction(+: acc.re, acc.im, acc.hits)"
+    assert [wanted in one for one in told] == [True] * (not is_number)
+    assert not told or '"acc", which is a structure' in told[0]

@@ -176,6 +176,19 @@ def _places_differ(path: CheckedPath, facts: Facts) -> bool:
     return len({tuple(register_at(a, s, facts) for a in path.accumulators) for s in sinks}) > 1
 
 
+def _same_memory(atom: Instruction, path: CheckedPath, facts: Facts) -> str:
+    """What of the path may access the same memory as an atomic operation behind it, and what tells
+    them apart."""
+    clash = facts.memory.find_conflict(instructions_of(path.region, facts), [atom])
+    if clash is None or clash[0] is atom:
+        return ""
+    can_be_said = all(map(facts.memory.apart.may_be_restricted, (atom, clash[0])))
+    way_out = (
+        ', which cannot be if both pointers are declared "__restrict__"' if can_be_said else ""
+    )
+    return f", since the path may access the same memory{at(clash[0])}{way_out}"
+
+
 def _check_owner(
     path: CheckedPath,
     owner: Slice,
@@ -207,9 +220,9 @@ def _check_owner(
     if culprit is not None and culprit.name == "atom":
         raise Refused(
             "the next iteration needs what an atomic operation after the path gives, and the order "
-            f"of the two may matter{at(culprit)}; if it counts iterations, leave that counter to "
-            "it, and what it gives to the next iteration; else declare in the loop what no "
-            "iteration needs of another"
+            f"of the two may matter{at(culprit)}{_same_memory(culprit, path, facts)}; if it counts "
+            "iterations, leave that counter to it, and what it gives to the next iteration; else "
+            "declare in the loop what no iteration needs of another"
         )
     call = _call_that_gives(culprit, path, facts) if culprit is not None else None
     if call is not None and not facts.memory.find_conflict(

@@ -168,7 +168,8 @@ def check_meetings(path: CheckedPath, facts: Facts) -> None:
         if instruction.effects & Effect.COLLECTIVE:
             raise Refused(
                 f"a warp-collective would have to run with its tasks{at(instruction)}; "
-                "move it before the path, or to the top of the loop"
+                "move it before the path, or to the top of the loop; or, if it asks for what the "
+                "path makes, store that, and do it in a loop of its own behind"
             )
 
 
