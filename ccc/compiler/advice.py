@@ -80,7 +80,6 @@ ADVICE = {
         "let what follows the path not depend on it"
     ),
     "an accumulator of a reduction is used both": "use the variable after the loop only",
-    "the tasks of the path on line": "remove that annotation or this one",
     "some lanes may pass by the annotated loop": (
         "let every thread come to the loop; one without work runs it no times"
     ),

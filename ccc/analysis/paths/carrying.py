@@ -76,6 +76,32 @@ def carrying(path: PlacedPath, collected: Iterable[Path], facts: Facts) -> Check
     return replace(checked, task=task)
 
 
+def which_to_remove(path: PlacedPath, other: Path, could_be: bool, facts: Facts) -> str:
+    """What to do where tasks of another path cannot leave this one behind.
+
+    Args:
+        path: this one.
+        other: the other one.
+        could_be: whether this one could be collected if the other one were not annotated.
+        facts: the function's analyses.
+    """
+    if not could_be:
+        return "remove this annotation: it could not be collected without that one, either"
+    mine, its = (_worth(one, facts) for one in (path, other))
+    kind = "loop" if path.repeats else "branch"
+    if mine > its:
+        return (
+            f"remove that annotation: this {kind} can be collected then, and is likely worth more"
+        )
+    return f"remove this annotation; or that one, and this {kind} can be collected by itself"
+
+
+def _worth(path: PlacedPath, facts: Facts) -> tuple[bool, int]:
+    """What tells which of two paths is likely worth more, where nobody knows their lanes: a loop
+    takes longer than a branch, and more instructions longer than fewer."""
+    return path.repeats, len(list(instructions_of(path.blocks, facts)))
+
+
 def handed_back(path: CheckedPath, label: str) -> frozenset[Register]:
     """What the loop around needs where tasks that carry its own come back to its next turn."""
     around = path.parent

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.carrying import carrying
+from ccc.analysis.paths.carrying import carrying, which_to_remove
 from ccc.analysis.paths.continuation import choose_continuation, find_context
 from ccc.analysis.paths.followers import find_followers, loops_in_rest
 from ccc.analysis.paths.invariant_stores import InvariantStores
@@ -111,6 +111,8 @@ class _Examination:
         self._checked: dict[FoundLoop, AnnotatedLoop | Refused] = {}
         self._invariant_stores: dict[AnnotatedLoop, InvariantStores] = {}
         self._left_loops: dict[str, str] = {}
+        self._without: dict[PathKey, Sequence[Path]] = {}
+        self._is_trial = False
 
     def examine_all(self, paths: Iterable[FoundPath]) -> None:
         """Outer paths first, since what an inner one has to do depends on whether they are
@@ -277,9 +279,25 @@ class _Examination:
         if (carries := self._check_carrying(path)) is None:
             raise Refused(
                 f"the tasks of {_where(other, path)} take those of the loop around it along, and "
-                "cannot leave this one behind"
+                f"cannot leave this one behind; {self._way_out(path, other)}"
             )
         return find_context(carries, self.facts)
+
+    def _way_out(self, path: PlacedPath, other: Path) -> str:
+        """Which of two annotations is to be removed, of which one path only can be collected.
+
+        What would become of this one without the other is looked at, once for each of these.
+        """
+        if self._is_trial:
+            return ""
+        if other.key not in self._without:
+            without = {**self.excluded, other.key: "its annotation is removed"}
+            trial = _Examination(self.facts, self.found, without, (), self.keeps_rest)
+            trial._is_trial = True
+            trial.examine_all(self.found)
+            self._without[other.key] = trial.collected
+        could_be = any(one.key == path.key for one in self._without[other.key])
+        return which_to_remove(path, other, could_be, self.facts)
 
     def _carrying(self, path: PlacedPath) -> Path | None:
         """A path beside it, or around it, whose tasks carry those of the loop around."""

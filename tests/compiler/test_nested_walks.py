@@ -1,0 +1,78 @@
+"""Of two paths, one of which must be left behind, users are told which; and to do so helps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
+
+WALK = """
+__global__ void __launch_bounds__(64) walk(const int *__restrict__ a, const int *__restrict__ b,
+                                           const float *__restrict__ v, float *total, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float sum = 0;
+        #pragma ccc while
+        for (int left = a[i]; left > 0; --left) {
+            const int k = (i * 5 + left) % 64;
+            float own = 0;
+            INSIDE
+            sum += own * left;
+        }
+        total[i] = sum;
+    }
+}
+"""
+LOOP_IN_A_BRANCH = """
+            #pragma ccc if  // removed
+            if (v[k] > 0.7f) {
+                #pragma ccc while
+                for (int p = 0; p < b[k]; ++p) { own += v[40 * k + p] / (0.5f + p); }
+                own *= 2;
+            }
+"""
+LOOP_IN_A_LOOP = """
+            #pragma ccc while
+            for (int p = 0; p < b[k]; ++p) {
+                #pragma ccc while  // removed
+                for (int q = 0; q < a[p + k]; ++q) { own = own * 0.5f + v[q + k]; }
+                own *= 0.5f;
+            }
+"""
+BRANCH_IN_A_LOOP = """
+            #pragma ccc while
+            for (int p = 0; p < b[k]; ++p) {
+                #pragma ccc if  // removed
+                if (v[p + k] < 0.2f) {
+                    float t = own;
+                    for (int s = 0; s < 20; ++s) t = t * t + v[s];
+                    own += t;
+                }
+                own *= 0.5f;
+            }
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "advice"),
+    [
+        (
+            LOOP_IN_A_BRANCH,
+            "remove that annotation: this loop can be collected then, and is likely",
+        ),
+        (LOOP_IN_A_LOOP, "remove this annotation: it could not be collected without that one"),
+        (BRANCH_IN_A_LOOP, "remove this annotation: it could not be collected without that one"),
+    ],
+)
+def test_which_to_remove_is_told_and_helps(inside: str, advice: str, tmp_path: Path) -> None:
+    options = Options(strategy=COLLECT)
+    source = WALK.replace("INSIDE", inside.strip())
+    (told,) = said(source, tmp_path, options)
+    assert f"cannot leave this one behind; {advice}" in told
+    followed = "\n".join(line for line in source.splitlines() if "// removed" not in line)
+    assert not said(followed, tmp_path, options)
