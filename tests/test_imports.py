@@ -33,7 +33,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("ccc.ptx", "ccc.files", "ccc.bytecode", "ccc.json_files"),
     ("ccc.ir", "ccc.grammars", "ccc.dataclass_code"),
     ("ccc.parse", "ccc.analysis", "ccc.profile", "ccc.toolkit", "ccc.remark"),
-    ("ccc.decisions",),
+    ("ccc.decisions", "ccc.diagnostics"),
     ("ccc.pipeline", "ccc.emulator", "ccc.snippet"),
     ("ccc.passes", "ccc.profile.instrument"),
     ("ccc.frontend",),

@@ -13,7 +13,7 @@ from ccc.analysis.paths.find import LOOP_LEFT
 from ccc.analysis.paths.induction import BEFORE_IT, SUMS
 from ccc.analysis.paths.own_memory import IN_PATH
 from ccc.compiler.advice import parts_of, with_rest
-from ccc.compiler.cases import Cases
+from ccc.compiler.cases import SourceCases
 from ccc.compiler.lacking_clauses import (
     KEEPS,
     MISUSED_AT,
@@ -95,7 +95,7 @@ class Blame:
         self._table = table
         self._files = {os.path.abspath(name): name for name in marked.files}
         self._found: dict[str, tuple[int, str] | None] = {}
-        self.cases = Cases(marked, self._line)
+        self.cases = SourceCases(marked, self._line)
 
     def tell(self, remarks: Mapping[str, Sequence[Remark]]) -> dict[str, list[Remark]]:
         """The remarks, with what is known of the source in what they say."""

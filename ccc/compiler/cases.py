@@ -9,7 +9,7 @@ from ccc.frontend.marking import Marked
 from ccc.remark import Remark
 
 
-class Cases:
+class SourceCases:
     """The cases of the source.
 
     Args:
