@@ -183,7 +183,9 @@ class Chosen:
     def _gains_nothing(self, name: str) -> bool:
         """Whether a strategy would not be faster, whatever the lanes do."""
         most = round(self._range(name)[1], 2)
-        return most <= 1 or (self.waits and most < GAIN) or not self.cost.lanes.executions
+        is_empty = not round(self.cost.own.instructions)
+        never = not self.cost.lanes.executions
+        return most < 1 or never or ((is_empty or self.waits) and most < GAIN)
 
     def _way_out(self, name: str) -> str:
         """How to have it done; what would not be faster is not recommended."""
