@@ -250,6 +250,9 @@ class Blame:
         """A hint at a reduction says which, or something else where it cannot be one."""
         suspects = self._marked.suspects
         operation = suspects.operation(remark.position, name) if suspects else None
+        if suspects and operation is None:
+            behind = suspects.unnamed(remark.position, around=True)
+            operation = next((by for by, one in behind if one == name and by in KEEPS), None)
         if suspects and suspects.ends_loop(remark.position, name):
             return text.replace(REDUCTION_HINT, ENDS.format(name))
         if (

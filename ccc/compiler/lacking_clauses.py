@@ -28,7 +28,10 @@ def lacking(
         return []
     every = [(suspects.operation(at, name), name) for name in names]
     known = [(by, name) for by, name in every if by in REDUCTIONS]
-    return suspects.unnamed(at) or (known if len(known) == len(names) else [])
+    if unnamed := suspects.unnamed(at):
+        return unnamed
+    behind = [one for one in suspects.unnamed(at, around=True) if one[1] in names]
+    return known if len(known) == len(names) else behind
 
 
 def lacking_behind(

@@ -68,7 +68,7 @@ class Suspects:
         path, around = placed.statement, self._placement.around(placed)
         function = function_around(path) or path
         found = {
-            "carried": lambda: self._carried(placed),
+            "carried": lambda: self._carried_behind(placed, places) or self._carried(placed, path),
             "handed": lambda: self._sums(placed) or handed_on(path),
             "uninitialised": lambda: uninitialised(path, around),
             "arrays": lambda: arrays(path, function),
@@ -125,14 +125,21 @@ class Suspects:
             for name, by in dict.fromkeys(named)
         ]
 
-    def _carried(self, placed: Placed) -> list[Node]:
-        """What a statement changes, or has functions change, for later iterations, but for what
-        reductions serve."""
+    def _carried_behind(self, placed: Placed, places: Sequence[Span]) -> list[Node]:
+        """The same of the rest of the iteration, where the line at fault lies there."""
         path, around = placed.statement, self._placement.around(placed)
-        own = own_of(path, around)
-        calls = list(self._handed(path))
+        if around is None or not places:
+            return []
+        found = self._carried(placed, around)
+        return [n for n in found if n.start_byte >= path.end_byte and self._is_on(n, places[0])]
+
+    def _carried(self, placed: Placed, where: Node) -> list[Node]:
+        """What some code changes, or has functions change, for later iterations, but for what
+        reductions serve."""
+        own = own_of(where, self._placement.around(placed))
+        calls = list(self._handed(where))
         arrays = (base for base, _ in self._elements(placed))
-        changed = (*updates.changed(path), *(one.base for one in calls), *arrays)
+        changed = (*updates.changed(where), *(one.base for one in calls), *arrays)
         every = [node for node in changed if node.text not in own]
         served = self._served(self._placement.loops_around(placed))
         left = [node for node in every if not served.issuperset(reductions.spoken_of(node, calls))]
@@ -205,25 +212,29 @@ class Suspects:
         return self._sets[placed.id]
 
     def operation(self, at: Span, name: str) -> str | None:
-        """The operation by which a statement changes a variable, perhaps one of no reduction; None
-        if there are several, or none is known."""
+        """The operation by which a statement changes a variable, or else the rest of the iteration,
+        perhaps one of no reduction; None if there are several, or none is known."""
         placed = self._at(at)
         if placed is None:
             return None
-        path, text = placed.statement, name.encode()
-        own = [
-            (
-                None if self._is_of_numbers(one, base) else updates.operator(one),
-                updates.name_of(base),
-            )
-            for one, base in updates.changes(path)
-        ]
-        own += [(one.operator, one.name) for call in self._handed(path) for one in call.updates]
-        made = {by for by, changed in own if changed == text}
-        if made == {None}:
-            made = {updates.flag(one) for one, base in updates.changes(path)
-                    if updates.name_of(base) == text}  # fmt: skip
+        places = (placed.statement, self._placement.around(placed))
+        every = (self._operations(where, name.encode()) for where in places if where is not None)
+        made = next(filter(None, every), set())
         return made.pop() if len(made) == 1 else None
+
+    def _operations(self, where: Node, name: bytes) -> set[str | None]:
+        """By what some code changes a variable."""
+        changes = list(updates.changes(where))
+        own = [
+            (None if self._is_of_numbers(one, base) else updates.operator(one), base)
+            for one, base in changes
+        ]
+        made = {by for by, base in own if updates.name_of(base) == name}
+        calls = [one for call in self._handed(where) for one in call.updates]
+        made |= {one.operator for one in calls if one.name == name}
+        if made == {None}:
+            return {updates.flag(one) for one, base in changes if updates.name_of(base) == name}
+        return made
 
     def is_stepped(self, at: Span, name: str) -> bool:
         """Whether a statement, or what it hands it to, makes of a variable what follows from that

@@ -43,8 +43,7 @@ def test_what_is_set_behind_the_path_is_blamed_there(
     source = BEHIND.replace("CLAUSE", clause).replace("UPDATE", update)
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
     where = 1 + next(n for n, text in enumerate(source.split("\n")) if "last = " in text and n > 3)
-    assert "needs a value that the path computes (" in line
-    assert f"k.cu:{where}, PTX line" in line
+    assert f'needs a value that the path computes ("last", k.cu:{where}, PTX line' in line
 
 
 TOP = """__global__ void k(const float *x, float *y, float *z, const int *at, int n) {

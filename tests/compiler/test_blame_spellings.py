@@ -184,6 +184,5 @@ def test_what_counts_behind_a_search_is_a_reduction(
 ) -> None:
     source = SOUGHT.replace("COUNTED", counted)
     (line,) = said(source.replace("CLAUSES", ""), tmp_path, Options(strategy=COLLECT))
-    assert f"else with {'them' if ',' in clauses else 'it'}, say so on the loop of line 3: " in line
-    assert f": {clauses}" in line
+    assert f", say so on the loop of line 3: {clauses}" in line
     assert said(source.replace("CLAUSES", clauses), tmp_path, Options(strategy=COLLECT)) == []
