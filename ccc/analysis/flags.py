@@ -90,10 +90,17 @@ def _keeps_a_flag(
 
 
 def _is_lowest_bit(value: Operand, facts: Facts) -> bool:
-    """Whether a value is the lowest bit of another one: 1, of one that has all bits."""
+    """Whether a value is the lowest bit of another one: 1, of one that has all bits. It is taken in
+    the block that asks: what goes from block to block may be what a task begins with."""
     makers = facts.makers.get(value, ()) if isinstance(value, Register) else ()
-    return bool(makers) and all(
-        i.name == "and" and i.guard is None and _integer(i.operands[2]) == 1 for i in makers
+    labels = facts.blocks.keys() & facts.graph
+    goes_on = any(value in facts.liveness.live_in(label) for label in labels)
+    return (
+        not goes_on
+        and bool(makers)
+        and all(
+            i.name == "and" and i.guard is None and _integer(i.operands[2]) == 1 for i in makers
+        )
     )
 
 
