@@ -59,7 +59,7 @@ class Apart:
         mine, others = self.origins.of_access(first), self.origins.of_access(second)
         if mine is None or others is None:
             return False
-        homes = {self._homes.get(first), self._homes.get(second)}
+        homes = {self.facts.homes.get(first), self.facts.homes.get(second)}
         known = [one for one in self._promises if homes.issubset(one.labels)]
         return all(self._differ(one, other, known) for one in mine for other in others)
 
@@ -127,10 +127,6 @@ class Apart:
                     group = marker.identifier, marker.clauses["group"]
                     found.append(Promise(group, pointer, loop.blocks))
         return found
-
-    @cached_property
-    def _homes(self) -> dict[Instruction, str]:
-        return {i: block.label for block in self.facts.function.blocks for i in block.instructions}
 
 
 def _is_plain(instruction: Instruction) -> bool:

@@ -147,8 +147,28 @@ class Facts:
         if isinstance(operand, Immediate):
             return operand
         made = self.maker(operand)
-        source = made.operands[1] if made and made.name == "mov" else None
-        return source if isinstance(source, Immediate) else None
+        return _moved(made) if made else None
+
+    def literal_in(self, instruction: Instruction, operand: Operand) -> Immediate | None:
+        """The literal that an instruction gets in an operand, whatever that holds elsewhere: where
+        a flag is set by the way, one register may hold it and what a swap expects."""
+        literal = self.literal(operand)
+        if literal is not None or not isinstance(operand, Register):
+            return literal
+        home = self.homes.get(instruction)
+        found = self.reaching.of_uses(home).get((instruction, operand), ()) if home else ()
+        made = {_moved(one.instruction) for one in found}
+        return made.pop() if len(made) == 1 else None
+
+    @cached_property
+    def homes(self) -> dict[Instruction, str]:
+        """The blocks in which instructions stand, as far as control can reach them."""
+        return {
+            i: label
+            for label in self.blocks
+            if label in self.graph
+            for i in self.blocks[label].instructions
+        }
 
     def reaching_within(self, labels: Collection[str]) -> ReachingDefinitions:
         """Reaching definitions inside some blocks, as far as control does not leave them."""
@@ -176,3 +196,9 @@ class Facts:
     def spins(self) -> list[Spin]:
         """Where lanes may wait for what other lanes do."""
         return find_spins(self)
+
+
+def _moved(instruction: Instruction) -> Immediate | None:
+    """The literal that an instruction surely makes, if it is one."""
+    source = instruction.operands[1] if instruction.name == "mov" else None
+    return source if isinstance(source, Immediate) and instruction.guard is None else None

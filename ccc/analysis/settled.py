@@ -51,7 +51,7 @@ def stays_taken(swap: Instruction, loop: Loop, facts: Facts) -> bool:
     """
     if swap.name != "atom" or "cas" not in swap.modifiers or facts.function.kind != "entry":
         return False
-    if facts.literal(swap.operands[2]) is None:
+    if facts.literal_in(swap, swap.operands[2]) is None:
         return False
     is_late = swap.space == "shared" and _is_filled_before(loop, facts)
     writes = facts.once(_late_writes if is_late else _writes, facts.entry)
@@ -68,7 +68,7 @@ def _takes_alike(other: Instruction, swap: Instruction, facts: Facts) -> bool:
     if other.name != "atom" or "cas" not in other.modifiers or other.types != swap.types:
         return False
     bits = TYPES[swap.types[-1]].bits
-    free = [facts.literal(one.operands[2]) for one in (other, swap)]
+    free = [facts.literal_in(one, one.operands[2]) for one in (other, swap)]
     return len({one and one.unsigned(bits) for one in free}) == 1
 
 

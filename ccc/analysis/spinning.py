@@ -232,18 +232,20 @@ def _succeeds(
     if any(compared.intersection(i.defined()) for i in between):
         return None
     if "exch" in swap.modifiers:
-        asked, own = _asked(comparison, swap, facts), facts.literal(swap.operands[2])
+        own = facts.literal_in(swap, swap.operands[2])
+        asked = _asked(comparison, swap, facts)
         if says is None or asked is None or own is None:
             return None
         if asked == own.unsigned(bits):
             return not says
         return says if _is_all_that_asks(asked, swap, facts) else None
 
-    def number(operand: Operand) -> Operand:
-        literal = facts.literal(operand)
+    def number(one: Instruction, operand: Operand) -> Operand:
+        literal = facts.literal_in(one, operand)
         return literal.unsigned(bits) if literal else operand
 
-    if set(map(number, comparison.operands[1:])) != set(map(number, compared)):
+    asked_of = {number(comparison, operand) for operand in comparison.operands[1:]}
+    if asked_of != {number(swap, operand) for operand in compared}:
         return None
     return None if comparison.modifiers[-1][0] == "f" else says
 
@@ -252,7 +254,7 @@ def _asked(comparison: Instruction, swap: Instruction, facts: Facts) -> Immediat
     """The number, without a sign, with which a comparison compares what a swap has found."""
     if comparison.name != "setp" or len(comparison.operands) != 3:
         return None
-    number = facts.literal(comparison.operands[2])
+    number = facts.literal_in(comparison, comparison.operands[2])
     is_asked = comparison.operands[1] == swap.operands[0] and number is not None
     return number.unsigned(TYPES[swap.types[-1]].bits) if is_asked and number else None
 

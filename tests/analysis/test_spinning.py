@@ -213,6 +213,12 @@ TEST = "setp.ne.s32 %p1, %r2, -1; setp.ne.s32 %p2, %r2, %r4; and.pred %p3, %p1, 
         ({"test": "setp.eq.s32 %p1, %r2, -1; @%p1 bra END; setp.ne.s32 %p3, %r2, %r4;"}, False),
         ({"test": "setp.eq.s32 %p1, %r2, %r4; @%p1 bra END; setp.ne.s32 %p3, %r2, -1;"}, True),
         ({"before": "atom.global.cas.b32 %r5, [%rd3], -1, 7;"}, False),
+        # a register holds what is free there, and something else where others look at it
+        ({"swap": f"mov.u32 %r6, -1; {SWAP.replace('%r3', '%r6')}", "behind": "mov.u32 %r6, 1;"},
+         False),
+        ({"swap": f"mov.u32 %r6, 1; @%p0 mov.u32 %r6, -1; {SWAP.replace('%r3', '%r6')}"}, True),
+        ({"before": "mov.u32 %r6, -1; @%p0 bra NEXT; mov.u32 %r6, 1;",
+          "swap": SWAP.replace("%r3", "%r6")}, True),
         ({"before": "st.shared.u32 [%r6], %r5;", "behind": "st.local.u32 [%rd1], %r5;"}, False),
         # only who looks before tries to take a place
         (

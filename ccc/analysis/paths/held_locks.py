@@ -90,7 +90,8 @@ def _gives_back(instruction: Instruction, poll: Instruction, free: int, facts: F
         return False
     if instruction.name != "st" and not _exchanges(instruction):
         return False
-    written, bits = facts.literal(instruction.operands[-1]), TYPES[poll.types[-1]].bits
+    written = facts.literal_in(instruction, instruction.operands[-1])
+    bits = TYPES[poll.types[-1]].bits
     if written is None or TYPES[instruction.types[-1]].bits != bits:
         return False
     return written.unsigned(bits) == Immediate(str(free)).unsigned(bits)
@@ -115,7 +116,7 @@ def _free_number(spin: Spin, facts: Facts) -> int | None:
     slices = LoopConditions(loop, facts)
     poll = spin.poll
     if poll.name == "atom" and "cas" in poll.modifiers:
-        literal = facts.literal(poll.operands[2])
+        literal = facts.literal_in(poll, poll.operands[2])
         return literal.integer if literal else None
     found = {
         literal.integer
@@ -125,9 +126,9 @@ def _free_number(spin: Spin, facts: Facts) -> int | None:
         and not any(
             slices.leaves_if(source, test, test.modifiers[0] == "ne") for source in slices.leaving
         )
-        and (literal := facts.literal(test.operands[2])) is not None
+        and (literal := facts.literal_in(test, test.operands[2])) is not None
     }
-    taken = facts.literal(poll.operands[2]) if _exchanges(poll) else None
+    taken = facts.literal_in(poll, poll.operands[2]) if _exchanges(poll) else None
     is_one = len(found) == 1 and taken is not None and taken.integer not in found
     return next(iter(found)) if is_one else None
 
