@@ -155,26 +155,25 @@ class LoopConditions:
             return None
         return values[0] != (maker.name == "not")
 
-    def leading_to(self, source: str, counted: Collection[str]) -> set[Instruction]:
-        """What decides whether the loop is left at the end of a block, over branches, too.
+    def leading_to(
+        self, sources: Collection[str], counted: Collection[str] = ()
+    ) -> set[Instruction]:
+        """What decides whether the loop is left at the ends of blocks, over branches, too.
 
-        Those at the ends of the blocks ``counted`` do not count.
+        Those at the ends of the blocks ``counted`` do not count. What a loop inside ends by counts
+        only if something hangs on how often that turns.
         """
-        passed, others = self.facts.post_dominators, self.loop.blocks.difference(counted)
-        found, before = self.of(source), None
+
+        def controllers(label: str) -> Iterable[str]:
+            return self.facts.controllers[label] & self.loop.blocks
+
+        found, before = self.of(*sources), None
         while found != before:
             before = found
-            places = {source} | {
-                label
-                for label in self.loop.blocks
-                if not found.isdisjoint(self.facts.blocks[label].instructions)
-            }
-            deciding = (
-                label
-                for label in others
-                if any(not passed.dominates(place, label) for place in places)
-            )
-            found = found.union(*map(self.of, deciding))
+            makers = found.union(*map(self._written_for, found))
+            places = {*sources, *(self.facts.homes[maker] for maker in makers)}
+            ways = {label for place in places for label in controllers(place)}
+            found = found.union(self.of(*(reachable(controllers, ways) - set(counted))))
         return found
 
     def of(self, *labels: str, but: Collection[Instruction] = ()) -> set[Instruction]:

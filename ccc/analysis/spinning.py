@@ -14,7 +14,7 @@ atomic that itself moves on what it reads, and so comes to the loop's end, such 
 ``atomicAdd(&next, 1) < n``, polls nothing. Nor does the retry of a compare-and-swap with just the
 value that was found, if the loop ends as soon as one succeeds: then somebody gets on, whoever
 waits. Nor does one that goes through a hash table until it has taken a free place, if nobody ever
-frees any: what is taken stays so, whoever waits.
+frees any: what is taken stays so, whoever waits. Nor does one that ends whatever it has found.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ _ORDERED = frozenset({"lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"})
 class Spin:
     """``blocks`` in which lanes may wait for others; ``polls`` are all that they look at.
 
-    A loop that ``counts`` is to be ended by a counter as well; whoever ``gives_up`` waits for a
+    Nobody ``waits`` where nothing that they look at decides whether the loop ends. A loop that
+    ``counts`` is to be ended by a counter as well; whoever ``gives_up`` waits for a
     while only, since it certainly is. Whoever ``seeks`` looks at another place in each trip. With a
     fence in it, the loop ``is_fenced``, and plain loads are made anew, too.
     """
@@ -63,6 +64,7 @@ class Spin:
     gives_up: bool = False
     seeks: bool = False
     is_fenced: bool = False
+    waits: bool = True
 
     @property
     def poll(self) -> Instruction:
@@ -90,7 +92,16 @@ class Spin:
 
 
 def find_spins(facts: Facts) -> list[Spin]:
-    """The loops that spin, and the blocks that call a function which does."""
+    """The loops that spin, and the blocks that call a function which does.
+
+    Loops that may hold something and wait for nothing count where others wait, perhaps for that.
+    """
+    found = _find_looking(facts)
+    return found if any(one.waits for one in found) else []
+
+
+def _find_looking(facts: Facts) -> list[Spin]:
+    """The loops some branch of which hangs on what they poll, and calls of such functions."""
     found = []
     for loop in facts.loops:
         spin = _spin_of(loop, facts)
@@ -109,7 +120,8 @@ def _callee_spins(call: Instruction, facts: Facts) -> bool:
     if name not in known:
         known[name] = False  # for a function that calls itself
         function = facts.callees.load(name)
-        known[name] = function is not None and bool(type(facts)(function, facts.callees).spins)
+        inside = type(facts)(function, facts.callees) if function is not None else None
+        known[name] = inside is not None and bool(_find_looking(inside))
     return known[name]
 
 
@@ -130,11 +142,12 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     }
     counted = {s for s in certain if certain[s] or _counts(s, stepped, bounds, slices)}
     if not counted:
-        return Spin(frozenset(loop.blocks), deciding, is_fenced=slices.is_fenced)
+        waits = not slices.leading_to(slices.leaving or loop.blocks).isdisjoint(deciding)
+        return Spin(frozenset(loop.blocks), deciding, is_fenced=slices.is_fenced, waits=waits)
     anew = [i for i in polls if slices.is_fenced or is_strong(i)]
     watched = set[Instruction]().union(
         *(slices.of(source, but=certain[source]) for source in counted),
-        *(slices.leading_to(source, counted) for source in slices.leaving - counted),
+        *(slices.leading_to([source], counted) for source in slices.leaving - counted),
     )
     seen = tuple(poll for poll in anew if poll in watched)
     if not seen:

@@ -307,3 +307,51 @@ def test_what_decides_what_decides_is_polled() -> None:
     """
     (spin,) = facts_of(code).spins
     assert spin.poll.opcode == "ld.volatile.global.u32"
+
+
+TRIES = """
+AGAIN:
+    atom.global.cas.b32 %r1, [%rd3], 0, 1;
+    setp.ne.s32 %p1, %r1, 0;
+    @%p1 bra ON;
+    {inside}
+ON:
+    {step}
+    setp.gt.s32 %p2, %r2, 7;
+    @%p2 bra AGAIN;
+    {behind}
+"""
+RETRY = """
+RETRY:
+    mov.u32 %r6, %r5;
+    atom.global.cas.b32 %r5, [%rd4], %r6, %r4;
+    {counted}
+    setp.ne.s32 %p3, %r5, %r6;
+    @%p3 bra RETRY;
+"""
+WAIT = "WAIT: ld.volatile.global.u32 %r5, [%rd4]; setp.eq.s32 %p3, %r5, 0; @%p3 bra WAIT;"
+
+
+@pytest.mark.parametrize(
+    ("code", "spins"),
+    [
+        ({}, 0),
+        ({"inside": "add.s32 %r6, %r6, 1;"}, 0),
+        ({"inside": "st.global.u32 [%rd4], %r2;"}, 0),
+        ({"step": f"mul.lo.s32 %r2, %r2, %r2; {RETRY.format(counted='')}"}, 0),
+        # whether the loop ends hangs on the try
+        ({"step": "mul.lo.s32 %r2, %r2, %r1;"}, 1),
+        ({"inside": "add.s32 %r2, %r2, 1;"}, 1),
+        ({"inside": "mov.u32 %r5, 1;", "step": "mul.lo.s32 %r2, %r2, %r5;"}, 1),
+        ({"inside": "st.local.u32 [%rd5], 1;", "step": "ld.local.u32 %r2, [%rd5];"}, 1),
+        ({"inside": "bra END;"}, 1),
+        # or on how often another one was tried
+        ({"step": RETRY.format(counted="mad.lo.s32 %r2, %r2, %r2, %r4;")}, 1),
+        # others may wait for what was taken
+        ({"behind": WAIT}, 2),
+        ({"step": f"{WAIT} mul.lo.s32 %r2, %r2, %r2;"}, 2),
+    ],
+)  # fmt: skip
+def test_who_only_tries_waits_for_nobody(code: dict[str, str], spins: int) -> None:
+    parts = {"inside": "", "step": "mul.lo.s32 %r2, %r2, %r2;", "behind": "", **code}
+    assert len(facts_of(f"{TRIES.format(**parts)}\nEND:").spins) == spins
