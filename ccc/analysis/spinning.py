@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from ccc.analysis.apart import RESTRICT
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
+from ccc.analysis.fields import are_other_fields
 from ccc.analysis.loop_conditions import LoopConditions
 from ccc.analysis.polled import is_strong, roots
 from ccc.analysis.settled import is_settled, stays_taken
@@ -420,6 +421,8 @@ def _is_taken_back(atomic: Instruction, slices: LoopConditions, facts: Facts) ->
             return True
         writes = instruction.effects & Effect.WRITE and instruction is not atomic
         if writes and instruction.name in ("st", "red", "atom"):
+            if are_other_fields(atomic, instruction, facts):
+                continue
             others = roots(instruction, facts)
             if mine is None or others is None or not mine.isdisjoint(others):
                 return True

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from ccc.analysis.callees import called
 from ccc.analysis.facts import Facts
+from ccc.analysis.fields import are_other_fields
 from ccc.analysis.liveness import reads_and_writes
 from ccc.analysis.memory import EVERY_SPACE
 from ccc.analysis.paths.carried_values import (
@@ -179,10 +180,13 @@ def _places_differ(path: CheckedPath, facts: Facts) -> bool:
 def _same_memory(atom: Instruction, path: CheckedPath, facts: Facts) -> str:
     """What of the path may access the same memory as an atomic operation behind it, and what tells
     them apart."""
-    clash = facts.memory.find_conflict(instructions_of(path.region, facts), [atom])
+    apart = facts.memory.apart
+    region = instructions_of(path.region, facts)
+    others = (one for one in region if not are_other_fields(one, atom, facts))
+    clash = facts.memory.find_conflict(others, [atom])
     if clash is None or clash[0] is atom:
         return ""
-    can_be_said = all(map(facts.memory.apart.may_be_restricted, (atom, clash[0])))
+    can_be_said = apart.could_be(*clash) and all(map(apart.may_be_restricted, clash))
     way_out = (
         ', which cannot be if both pointers are declared "__restrict__"' if can_be_said else ""
     )

@@ -8,7 +8,8 @@ What is fetched behind the path belongs to the next iteration, and iterations ar
 path does not use the counter. So the lane that gives a task away may fetch at once, and must do so
 itself, once. Other memory of the iteration may be the same as what the path uses, whatever its
 name; so nothing else of the iteration may depend on what was fetched, and the counter must have a
-name, of a parameter or a variable, that nothing else in the iteration uses.
+name, of a parameter or a variable, that nothing else in the iteration uses, but for what certainly
+lies elsewhere: other elements of a table, whose numbers are known.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import functools
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.fields import are_other_fields
 from ccc.analysis.paths.model import PlacedPath, instructions_of
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction, decode
@@ -78,7 +80,7 @@ def _may_meet(fetch: Instruction, other: Instruction, facts: Facts) -> bool:
     """Whether the order of the two may matter."""
     if any(one.effects & _ORDERS and not one.effects & Effect.CALL for one in (fetch, other)):
         return True
-    if not facts.memory.conflict([fetch], [other]):
+    if not facts.memory.conflict([fetch], [other]) or are_other_fields(fetch, other, facts):
         return False
     mine, others = (facts.memory.origins.of_access(one) for one in (fetch, other))
     return mine is None or others is None or not mine.isdisjoint(others)
