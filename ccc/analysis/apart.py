@@ -86,6 +86,14 @@ class Apart:
         begins = (one for pointers in found for one in pointers or ())
         return not any(one.is_loaded and one.name in read for one in begins)
 
+    def supposed(self, access: Instruction) -> Facts | None:
+        """What there would be to say if all that an access begins with were ``__restrict__``; None
+        if it is, cannot be, or is supposed already."""
+        pointers = self.origins.of_access(access)
+        if not pointers or self.facts.supposed or pointers <= self._restricted:
+            return None
+        return self.facts.supposing(pointers) if self.may_be_restricted(access) else None
+
     def _differ(self, one: Pointer, other: Pointer, known: list[Promise]) -> bool:
         if one == other:
             return False
@@ -102,11 +110,12 @@ class Apart:
         clauses = (m.clauses.get("restrict") for b in function.blocks for m in b.markers)
         numbers = {int(number) for clause in clauses if clause for number in clause.split(",")}
         parameters = function.parameters if function.kind == "entry" else []
-        return frozenset(
+        declared = (
             Pointer(parameter.name, 0)
             for number, parameter in enumerate(parameters)
             if number in numbers
         )
+        return self.facts.supposed.union(declared)
 
     @cached_property
     def _promises(self) -> list[Promise]:

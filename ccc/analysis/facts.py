@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ccc.analysis.callees import Callees
 from ccc.analysis.cfg import EXIT, control_flow_graph, reachable
@@ -27,6 +27,9 @@ from ccc.analysis.spinning import Spin, find_spins
 from ccc.ir.nodes import Block, Function, Instruction
 from ccc.ir.operands import Immediate, Operand, Register
 
+if TYPE_CHECKING:
+    from ccc.analysis.origins import Pointer
+
 _BEGIN = "<begin>"
 _Thing = TypeVar("_Thing", bound=Hashable)
 _Found = TypeVar("_Found")
@@ -36,7 +39,8 @@ class Facts:
     """Analyses of ``function``. Whoever changes the function makes a new object.
 
     ``callees`` knows the functions that it may call; ``files`` the names of the source files that
-    ``.loc`` directives number.
+    ``.loc`` directives number; ``supposed`` are parameters that are taken to be ``__restrict__``,
+    to see what that would do.
     """
 
     def __init__(
@@ -48,8 +52,15 @@ class Facts:
         self.function = function
         self.callees = callees or Callees(lambda _name: None)
         self.files = files or {}
+        self.supposed: frozenset[Pointer] = frozenset()
         self._before_joining: dict[str, frozenset[str]] = {}
         self._found: dict[Hashable, Any] = {}
+
+    def supposing(self, restricted: frozenset[Pointer]) -> Facts:
+        """Those of the same function, if some parameters were ``__restrict__``, too."""
+        other = type(self)(self.function, self.callees, self.files)
+        other.supposed = restricted
+        return other
 
     def once(self, find: Callable[[_Thing, Facts], _Found], thing: _Thing) -> _Found:
         """What is found of a thing by these facts, which is looked for only once."""

@@ -81,8 +81,32 @@ def test_a_lock_that_nvcc_gives_back_behind_the_loop_goes_into_a_branch(tmp_path
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
     assert "; nvcc gives it back behind the loop (k.cu:11, PTX line " in line
     assert "put this loop, and all that is done with the lock, into a branch marked" in line
+    assert "__restrict__" not in line  # it is a lock, whatever else is written
     source = LOCKED.replace("BEGIN", "\n#pragma ccc if\nif (x[i] > 0)")
     assert said(source, tmp_path, Options(strategy=COLLECT)) == []
+
+
+DRAWN = """__global__ void k(const int *work, POINTER ready, int *next, float *out, int n) {
+#pragma ccc for
+    for (int i = atomicAdd(next, 1); i < n; i = atomicAdd(next, 1)) {
+        while (ready[i] == 0) ;
+#pragma ccc if
+        if (work[i] > 3) {
+            float s = 0;
+            for (int k = 1; k < work[i]; ++k) s += 1.f / k;
+            out[i] = s;
+        }
+    }
+}
+"""
+
+
+def test_what_a_flag_may_be_for_all_that_is_known_is_told_apart(tmp_path: Path) -> None:
+    plain = DRAWN.replace("POINTER", "volatile int *")
+    (line,) = said(plain, tmp_path, Options(strategy=COLLECT))
+    assert 'what the lanes look at, declare that "__restrict__" [in k]' in line
+    apart = DRAWN.replace("POINTER", "volatile int *__restrict__")
+    assert said(apart, tmp_path, Options(strategy=COLLECT)) == []
 
 
 def test_a_flag_that_the_turns_ask_for_is_named(tmp_path: Path) -> None:

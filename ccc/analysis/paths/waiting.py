@@ -39,7 +39,7 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
     later = _in_iteration(loop, [path.entry], facts)
     for spin in facts.spins:
         if spin.blocks < loop.blocks and not spin.gives_up:
-            _check_behind(spin, loop, facts)
+            _check_behind(spin, path, facts)
         is_inside = spin.blocks <= path.blocks
         if is_inside and path.repeats and not (spin.gives_up and spin.seeks):
             _check_turns(spin, path, facts)
@@ -58,7 +58,7 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
             if (poll := ended_by(spin, instruction, facts)) is not None:
                 raise Refused(
                     f"lanes may wait before the path{at(poll)} for what is done in it or "
-                    f"after it{at(instruction)}; {_way_out(poll, instruction, facts)}"
+                    f"after it{at(instruction)}; {_way_out(poll, instruction, path, facts)}"
                     f"{_promise_hint(spin, writes, facts)}"
                 )
 
@@ -72,7 +72,7 @@ def _in_iteration(loop: Loop, starts: Iterable[str], facts: Facts) -> frozenset[
     return loop.blocks & reachable(step, starts)
 
 
-def _check_behind(spin: Spin, loop: Loop, facts: Facts) -> None:
+def _check_behind(spin: Spin, path: CheckedPath, facts: Facts) -> None:
     """That no lane waits in the annotated loop for what others do behind it: a warp leaves it
     together.
 
@@ -81,6 +81,7 @@ def _check_behind(spin: Spin, loop: Loop, facts: Facts) -> None:
     Raises:
         Refused: one may.
     """
+    loop = path.loop.loop
     after = _in_iteration(loop, spin.blocks, facts)
     left = {target for _, target in loop.exits(facts.graph)}
     behind = reachable(facts.graph.successors, left) - loop.blocks - {EXIT}
@@ -94,7 +95,7 @@ def _check_behind(spin: Spin, loop: Loop, facts: Facts) -> None:
                 raise Refused(
                     f"lanes may wait in the loop{at(poll)} for what is done behind it"
                     f"{at(instruction)}; wait before the loop, or after it"
-                    f"{_way_out_if_apart(poll, instruction, facts)}"
+                    f"{_way_out_if_apart(poll, path, facts)}"
                 )
 
 
@@ -186,7 +187,7 @@ def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
             )
         raise Refused(
             f"a lock may still be held when a turn ends{at(poll)}; {_in_turn(mine, path, facts)}"
-            f"{_way_out_if_apart(poll, ending[0], facts)}"
+            f"{_way_out_if_apart(poll, path, facts)}"
         )
 
 
@@ -201,7 +202,7 @@ def _in_turn(spin: Spin, path: CheckedPath, facts: Facts) -> str:
     return f"give it back in the turn that takes it, or {whole}"
 
 
-def _way_out(poll: Instruction, other: Instruction, facts: Facts) -> str:
+def _way_out(poll: Instruction, other: Instruction, path: CheckedPath, facts: Facts) -> str:
     """What serves where lanes wait for a lock, or only seem to wait: they may read what nobody
     writes, or go from place to place where others seem to write."""
     leave = "give a lock back before the branch, or put the loop that waits into the branch, too"
@@ -210,7 +211,7 @@ def _way_out(poll: Instruction, other: Instruction, facts: Facts) -> str:
     may_be_restricted = facts.memory.apart.may_be_restricted(poll)
     if not is_strong(poll) and may_be_restricted and not is_written:
         return f"{RESTRICT}, or {leave}"
-    return leave + _way_out_if_apart(poll, other, facts)
+    return leave + _way_out_if_apart(poll, path, facts)
 
 
 def _promise_hint(spin: Spin, others: Iterable[Instruction], facts: Facts) -> str:
@@ -223,12 +224,15 @@ def _promise_hint(spin: Spin, others: Iterable[Instruction], facts: Facts) -> st
     return f", or promise {promise}" if promise else ""
 
 
-def _way_out_if_apart(poll: Instruction, other: Instruction, facts: Facts) -> str:
+def _way_out_if_apart(poll: Instruction, path: CheckedPath, facts: Facts) -> str:
     """What serves where lanes wait for nobody if something else is written elsewhere, as those do
     that look for a free place of a table, or walk to another place with each swap."""
-    apart = facts.memory.apart
-    could_be = apart.could_be(poll, other) and not apart.are(poll, other)
-    if not is_strong(poll) or not could_be or not apart.may_be_restricted(poll):
+    supposed = facts.memory.apart.supposed(poll) if is_strong(poll) else None
+    if supposed is None:
+        return ""
+    try:
+        check_waiting(path, supposed)
+    except Refused:
         return ""
     return ', or, if no other pointer leads to what the lanes look at, declare that "__restrict__"'
 
