@@ -11,17 +11,28 @@ from typing import TYPE_CHECKING
 
 from ccc.analysis.fields import are_other_fields
 from ccc.ir.nodes import Instruction
-from ccc.ptx.opcodes import LOADS
+from ccc.ptx.opcodes import ATOMICS, LOADS
 from ccc.ptx.types import ANEW
 
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
+
+_KEEPING = frozenset({"add", "or", "xor"})
+"""Operations that change nothing by 0."""
 
 
 def is_strong(poll: Instruction) -> bool:
     """Whether what lanes look at has to be read anew each time: not by a plain load, which a
     compiler need not make again."""
     return poll.name not in LOADS or not ANEW.isdisjoint(poll.modifiers)
+
+
+def changes_nothing(instruction: Instruction, facts: Facts) -> bool:
+    """Whether an atomic operation leaves what it has found, as ``atomicAdd(flag, 0)`` does."""
+    if instruction.name not in ATOMICS or not _KEEPING.intersection(instruction.modifiers):
+        return False
+    added = facts.literal_in(instruction, instruction.operands[-1])
+    return added is not None and added.integer == 0
 
 
 def roots(instruction: Instruction, facts: Facts) -> frozenset[str] | None:

@@ -128,9 +128,8 @@ def _callee_spins(call: Instruction, facts: Facts) -> bool:
 
 def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     """What a loop polls, if it spins: in it, or in a loop inside it."""
-    body = [i for label in sorted(loop.blocks) for i in facts.blocks[label].instructions]
     slices = LoopConditions(loop, facts)
-    carried = facts.liveness.live_in(loop.header) & {r for i in body for r in i.defined()}
+    body, carried = slices.body, _carried(slices)
     polls = [i for i in body if _is_poll(i, slices, carried, facts)]
     decided = slices.of(*loop.blocks) if polls else ()
     deciding = tuple(poll for poll in polls if poll in decided)
@@ -332,6 +331,21 @@ def _reads_what_may_change(instruction: Instruction) -> bool:
 def _address(instruction: Instruction) -> list[Operand]:
     bases = (o.base for o, role in instruction.roles() if role == "addr" and isinstance(o, Address))
     return list(bases)
+
+
+def goes_on(spin: Spin, facts: Facts) -> bool:
+    """Whether who waits looks at another place in the next trip, by what the last one has left."""
+    loop = spin.loop(facts)
+    if loop is None:
+        return False
+    slices = LoopConditions(loop, facts)
+    return _goes_on(_address(spin.poll), slices, _carried(slices))
+
+
+def _carried(slices: LoopConditions) -> frozenset[Register]:
+    """The registers that go from trip to trip."""
+    live = slices.facts.liveness.live_in(slices.loop.header)
+    return live & {register for one in slices.body for register in one.defined()}
 
 
 def _goes_on(

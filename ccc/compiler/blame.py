@@ -33,6 +33,7 @@ UNINITIALISED = "may be uninitialised"
 _IN_PTX = re.compile(r"\(PTX line (\d+): ")
 _IN_CALL = re.compile(r"PTX line \d+: call\b")
 _SHARED = re.compile(r"PTX line \d+: [^\s;]*\.shared\b")
+_ATOMIC = re.compile(r"PTX line \d+: (?:atom|red)\b")
 _CALLEE = re.compile(r"call\S*\s+(?:\([^()]*\),\s*)?([\w$]+)")
 _PREDICATE = re.compile(r"PTX line \d+: [^\s;]*\.pred\b")
 _PLACE = re.compile(r"\((?=[^()]*PTX line)")
@@ -47,7 +48,12 @@ _ABOUT = {
     "needs a value that is read in the path": "accessed",
     "use the same memory": "accessed",
     "may access the same memory": "accessed",
-    "a lock may still be held when a turn ends": "accessed",
+    "a lock may ": "accessed",
+    "its turns look at what others may write": "accessed",
+    "its turns may wait for one another": "accessed",
+    "lanes may wait ": "accessed",
+    "threads may wait for one another": "accessed",
+    "what a lane waits for": "accessed",
     f"local memory {ARRAY}": "arrays",
 }
 """What a reason is about, by words of it; the first counts."""
@@ -360,6 +366,8 @@ class Blame:
             return []
         if about == "accessed" and _SHARED.search(text):
             about = "shared"
+        elif about == "accessed" and _is_first(_ATOMIC, text):
+            about = "atomic"
         names = suspects.names(remark.position, about, places)
         if about == "handed" and _PREDICATE.search(text):
             names = flags(suspects, remark.position) or names
@@ -382,6 +390,12 @@ def _place_of(remark: Remark, remarks: Sequence[Remark]) -> Span:
 def _is_called(name: str, callee: str) -> bool:
     """Whether a function of PTX is one of that name, which C++ mangles."""
     return callee == name or f"{len(name)}{name}" in callee
+
+
+def _is_first(words: re.Pattern[str], text: str) -> bool:
+    """Whether the first instruction that a text shows is such a one."""
+    first, found = _IN_PTX.search(text), words.search(text)
+    return first is not None and found is not None and found.start() == first.start() + 1
 
 
 def _about(text: str) -> str | None:

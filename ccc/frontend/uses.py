@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _ACCESSES = {"subscript_expression": "argument", "pointer_expression": "argument"}
 _MEMBER = "field_expression"
 _SHARED = re.compile(rb"__shared__|__attribute__\s*\(\(\s*shared\s*\)\)")
+_OF_ALL = re.compile(rb"__(?:device|managed)__|__attribute__\s*\(\(\s*(?:device|managed)\s*\)\)")
 _REGISTERS = {"f32": b"float", "f64": b"double"}
 """Of which type a plain number is that a register of such a type holds."""
 
@@ -73,6 +74,23 @@ def accessed(whole: Node, turn: Node | None) -> list[Node]:
     return [node for one in through if (node := _bare(one)) is not None]
 
 
+def by_atomics(function: Node) -> list[Node]:
+    """The pointers, arrays and members that a function hands to atomic operations to change."""
+    calls = updates.every(function, lambda node: node.type == "call_expression")
+    return [base for call in calls if (base := _changed_by(call)) is not None]
+
+
+def _changed_by(call: Node) -> Node | None:
+    """``p`` of ``atomicAdd(p, 1)`` and of ``atomicAdd(&p[i], 1)``."""
+    name, arguments = (call.child_by_field_name(one) for one in ("function", "arguments"))
+    if name is None or arguments is None or not (name.text or b"").startswith(b"atomic"):
+        return None
+    place = updates.bare(next(iter(arguments.named_children), None))
+    while place is not None and place.type in _ACCESSES:
+        place = updates.bare(place.child_by_field_name(_ACCESSES[place.type]))
+    return _bare(place)
+
+
 def _bare(node: Node | None) -> Node | None:
     """``s``, ``s.x`` or ``s->x`` without parentheses; nothing else."""
     inner = node = updates.bare(node)
@@ -93,14 +111,26 @@ def may_hold(kind: str, variable: Node) -> bool:
 
 def in_shared(nodes: Iterable[Node], root: Node) -> list[Node]:
     """The variables of these that are declared to be in shared memory."""
-    names = {
-        name.text
-        for one in updates.every(root, lambda node: node.type == "declaration")
-        if _SHARED.search(one.text or b"")
-        for name in declarations(one)
-    }
+    names = _declared_as(_SHARED, root)
     bases = (base for node in nodes if (base := updates.base_of(node)) is not None)
     return [base for base in bases if base.text in names]
+
+
+def of_all(function: Node, root: Node) -> list[Node]:
+    """Where a function uses variables that other threads see, too, without a pointer or an index:
+    of its block, or of the whole device."""
+    names = _declared_as(_SHARED, root) | _declared_as(_OF_ALL, root)
+    return [node for node in identifiers_in(function) if node.text in names]
+
+
+def _declared_as(words: re.Pattern[bytes], root: Node) -> set[bytes]:
+    """The variables that are declared with some words."""
+    return {
+        name.text or b""
+        for one in updates.every(root, lambda node: node.type == "declaration")
+        if words.search(one.text or b"")
+        for name in declarations(one)
+    }
 
 
 def _is_set_behind(whole: Node, name: bytes) -> bool:

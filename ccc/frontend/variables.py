@@ -24,9 +24,11 @@ from ccc.frontend.syntax import (
 from ccc.frontend.uses import (
     accessed,
     arrays,
+    by_atomics,
     handed_on,
     in_shared,
     may_hold,
+    of_all,
     own_of,
     uninitialised,
 )
@@ -59,7 +61,8 @@ class Suspects:
         Args:
             at: where the annotation stands.
             about: ``carried`` out of an iteration, ``handed`` from turn to turn of a loop,
-                ``uninitialised``, ``arrays``, ``accessed`` or, in shared memory, ``shared``.
+                ``uninitialised``, ``arrays``, ``accessed`` or, in shared memory, ``shared``, or
+                by what may be an ``atomic`` operation.
             places: the line at fault, as far as that is known, and the calls that it is in.
         """
         placed = self._at(at)
@@ -73,12 +76,18 @@ class Suspects:
             "uninitialised": lambda: uninitialised(path, around),
             "arrays": lambda: arrays(path, function),
             "accessed": lambda: accessed(function, around),
+            "atomic": lambda: by_atomics(function),
             "shared": lambda: in_shared(accessed(function, around), self._placement.root),
         }[about]()
         every = ([node for node in found if self._is_on(node, line)] for line in places)
         number, here = next(((n, nodes) for n, nodes in enumerate(every) if nodes), (0, []))
         if number:  # it is done by a function, to what that gets
             here = [node for node in here if not updates.is_changed(node)] or here
+        if not here and about == "atomic":
+            return self.names(at, "accessed", places)
+        if not here and about in ("accessed", "shared"):
+            plain = of_all(function, self._placement.root)
+            here = [node for node in plain if any(self._is_on(node, line) for line in places)]
         here = here if here or about in ("accessed", "shared") else found
         if about == "carried":
             return self._spoken_of(placed, here)

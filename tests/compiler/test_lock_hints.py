@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -109,17 +110,140 @@ def test_what_a_flag_may_be_for_all_that_is_known_is_told_apart(tmp_path: Path) 
     assert said(apart, tmp_path, Options(strategy=COLLECT)) == []
 
 
-def test_a_flag_that_the_turns_ask_for_is_named(tmp_path: Path) -> None:
-    source = """__global__ void k(const int *x, int n, int *out, volatile int *stop) {
+FLAG = """GLOBAL
+__global__ void k(const int *x, int n, int *out PARAMETER) {
+    SHARED
 #pragma ccc for
     for (int i = threadIdx.x; i < n; i += 256) {
         int v = x[i];
-#pragma ccc while
-        while (v > 3 && !*stop) { v = v * 5 + 1; if (v == 77) *stop = 1; }
+        bool halt = LOOK;
+#pragma ccc ASKED
+        while (v > 3 && !SEEN) { v = v * 5 + 1; if (v == 77) SET; }
         out[i] = v;
     }
 }
 """
-    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
-    assert 'a lock may still be held when a turn ends ("stop", k.cu:6, PTX line ' in line
-    assert "ld.volatile" in line
+LOOKS_AT = "path left as it was: its turns look at what others may write"
+BRANCH = 'put this loop, and all that is done with that memory, into a branch marked "ccc if"'
+
+
+@pytest.mark.parametrize(
+    ("place", "declared", "look", "set_"),
+    [
+        ("PARAMETER", ", volatile int *stop", "*stop", "*stop = 1"),
+        ("PARAMETER", ", int *stop", "atomicAdd(stop, 0)", "atomicExch(stop, 1)"),
+        ("SHARED", "__shared__ volatile int stop;", "stop", "stop = 1"),
+        ("GLOBAL", "__device__ volatile int stop;", "stop", "stop = 1"),
+    ],
+)
+def test_a_flag_that_the_turns_ask_for_is_named(
+    place: str, declared: str, look: str, set_: str, tmp_path: Path
+) -> None:
+    source = FLAG.replace(place, declared).replace("LOOK", look).replace("SET", set_)
+    source = re.sub("GLOBAL|PARAMETER|SHARED", "", source)
+
+    def of(seen: str, asked: str) -> list[str]:
+        told = source.replace("SEEN", seen).replace("ASKED", asked)
+        return said(told, tmp_path, Options(strategy=COLLECT))
+
+    (line,) = of(look, "while")
+    assert f'{LOOKS_AT} ("stop", k.cu:9, PTX line ' in line
+    assert "may be the one that writes it (k.cu:9, PTX line " in line
+    assert line.endswith(f"; {BRANCH}, or look at it before the loop, if once is enough [in k]")
+    assert of(look, "if\nif (v > 3)") == []
+    assert of("halt", "while") == []
+
+
+WALKED = """__device__ int find(int *p, int v) {
+    while (p[v] != v) { SHORTER v = p[v]; }
+    return v;
+}
+__global__ void k(const int2 *__restrict__ edges, int *__restrict__ parent, int m) {
+#pragma ccc for
+    for (int e = threadIdx.x; e < m; e += blockDim.x) {
+        int a = find(parent, edges[e].x), b = find(parent, edges[e].y);
+#pragma ccc ASKED
+        while (a != b) {
+            if (a < b) { int t = a; a = b; b = t; }
+            int old = atomicCAS(&parent[a], a, b);
+            if (old == a) break;
+            a = find(parent, old);
+            b = find(parent, b);
+        }
+    }
+}
+"""
+
+
+def test_who_writes_what_a_walk_goes_by_is_named_and_spoken_of_as_no_lock(tmp_path: Path) -> None:
+    def of(shorter: str, asked: str) -> list[str]:
+        source = WALKED.replace("SHORTER", shorter).replace("ASKED", asked)
+        return said(source, tmp_path, Options(strategy=COLLECT))
+
+    (line,) = of("p[v] = p[p[v]];", "while")
+    assert f'{LOOKS_AT} ("parent", k.cu:12, PTX line ' in line
+    assert "may be the one that writes it (k.cu:2, PTX line " in line
+    assert line.endswith(f"; {BRANCH} [in k]")
+    assert of("p[v] = p[p[v]];", "if\nif (a != b)") == []
+    assert of("", "while") == []
+
+
+GROWN = """__global__ void k(const float *x, int *child, int *bottom, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int node = 0;
+        bool done = false;
+#pragma ccc ASKED
+        while (!done) {
+            int side = x[i] > node;
+            int next = child[2 * node + side];
+            if (next >= n) { node = next - n; continue; }
+            if (next == -2) continue;
+            if (atomicCAS(&child[2 * node + side], next, -2) != next) continue;
+            int fresh = atomicAdd(bottom, 1);
+            child[2 * fresh + (x[i] > fresh)] = i;
+            __threadfence();
+            atomicExch(&child[2 * node + side], n + fresh);
+            done = next == -1;
+        }
+    }
+}
+"""
+
+
+def test_what_is_swapped_is_blamed_and_not_what_is_only_read_beside_it(tmp_path: Path) -> None:
+    """A fence lets all loads be made anew, of what nobody waits for, too."""
+    (line,) = said(GROWN.replace("ASKED", "while"), tmp_path, Options(strategy=COLLECT))
+    assert f'{LOOKS_AT} ("child", k.cu:12, PTX line ' in line
+    assert line.endswith(f"; {BRANCH} [in k]")
+    branch = GROWN.replace("ASKED", "if\nif (x[i] > 0)")
+    assert said(branch, tmp_path, Options(strategy=COLLECT)) == []
+
+
+CALLED = """__device__ INLINED void add(int *lock, int *sum, int v) {
+    bool done = false;
+    while (!done) {
+        if (atomicCAS(lock, 0, 1) != 0) continue;
+        *(volatile int *)sum += v;
+        __threadfence();
+        atomicExch(lock, 0);
+        done = true;
+    }
+}
+__global__ void k(const int *x, int *y, int *lock, int *sum, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int v = x[i];
+#pragma ccc while
+        while (v > 0) { add(lock, sum, v); v = v * 5 / 8; }
+        y[i] = v;
+    }
+}
+"""
+
+
+def test_a_function_with_a_lock_is_told_to_be_inlined(tmp_path: Path) -> None:
+    (line,) = said(CALLED.replace("INLINED", "__noinline__"), tmp_path, Options(strategy=COLLECT))
+    assert "; declare the function __forceinline__, so that this is seen, or put this loop" in line
+    inlined = CALLED.replace("INLINED", "__forceinline__")
+    assert said(inlined, tmp_path, Options(strategy=COLLECT)) == []

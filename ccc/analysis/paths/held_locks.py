@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
 from ccc.analysis.loop_conditions import LoopConditions
-from ccc.analysis.polled import are_apart, roots
+from ccc.analysis.polled import are_apart, changes_nothing, roots
 from ccc.analysis.spinning import Spin, swapping
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Register
@@ -65,7 +65,7 @@ def holding(
 
 def _takes(instruction: Instruction, spin: Spin, facts: Facts) -> bool:
     """Whether a lock may be taken there: by an atomic operation, or in a function."""
-    is_atomic = instruction.name in ATOMICS
+    is_atomic = instruction.name in ATOMICS and not changes_nothing(instruction, facts)
     return (is_atomic or bool(instruction.effects & Effect.CALL)) and (
         instruction is spin.poll or may_end(spin, instruction, facts)
     )
@@ -143,6 +143,8 @@ def may_end(spin: Spin, instruction: Instruction, facts: Facts) -> bool:
 def ended_by(spin: Spin, instruction: Instruction, facts: Facts) -> Instruction | None:
     """What lanes look at that wait, and an instruction may write; None if it writes none of it."""
     if not instruction.effects & Effect.WRITE or instruction.space in OWN_SPACES:
+        return None
+    if changes_nothing(instruction, facts):
         return None
     written = roots(instruction, facts) or frozenset()
     polls = sorted(spin.polls, key=lambda poll: written.isdisjoint(roots(poll, facts) or ()))

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from functools import partial
 
 from ccc.analysis.apart import RESTRICT
+from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
@@ -18,8 +20,8 @@ from ccc.analysis.loop_conditions import LoopConditions
 from ccc.analysis.paths.held_locks import ended_by, gives_back, holding, may_end
 from ccc.analysis.paths.model import CheckedPath, Refused, at, instructions_of
 from ccc.analysis.paths.promises import find_promise
-from ccc.analysis.polled import is_strong, roots
-from ccc.analysis.spinning import Spin
+from ccc.analysis.polled import changes_nothing, is_strong, roots
+from ccc.analysis.spinning import Spin, goes_on
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import MOVES_ON, Effect
 from ccc.ptx.types import ANEW
@@ -174,31 +176,74 @@ def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
     conditions = LoopConditions(path.loop.loop, facts)
     elsewhere = path.loop.loop.blocks - (spin.blocks if is_inside else frozenset())
     others = list(instructions_of(elsewhere, facts))
+    refused = []
     for poll in spin.anew:
         mine = replace(spin, polls=(poll,))
         ending = [one for one in others if one is not poll and may_end(mine, one, facts)]
         held = holding(mine, path.blocks, conditions, facts)
-        if not ending or (held and held <= inside):
-            continue
-        if not is_inside and MOVES_ON.intersection(poll.modifiers):
-            raise Refused(
-                f"its turns may wait for one another{at(poll)}; keep what they draw numbers from "
-                "in an array of its own"
-            )
+        if ending and not (held and held <= inside):
+            refused.append((poll, min(ending, key=partial(_far_from, poll, facts=facts))))
+    if not refused:
+        return
+    poll, other = min(refused, key=lambda pair: _unlikely(pair[0], pair[1], facts))
+    looks = _only_looks(poll, facts)
+    if not is_inside and not looks and MOVES_ON.intersection(poll.modifiers):
+        raise Refused(
+            f"its turns may wait for one another{at(poll)}; keep what they draw numbers from in an "
+            "array of its own"
+        )
+    mine = replace(spin, polls=(poll,))
+    if poll.effects & Effect.CALL or not (looks or goes_on(mine, facts)):
         raise Refused(
             f"a lock may still be held when a turn ends{at(poll)}; {_in_turn(mine, path, facts)}"
             f"{_way_out_if_apart(poll, path, facts)}"
         )
+    raise Refused(
+        f"its turns look at what others may write{at(poll)}, which is taken for a lock or a flag: "
+        f"a task that is set aside may be the one that writes it{at(other)}; "
+        f"{_WHOLE.format('that memory')}{_BEFORE * looks}{_way_out_if_apart(poll, path, facts)}"
+    )
+
+
+_WHOLE = 'put this loop, and all that is done with {}, into a branch marked "ccc if"'
+
+
+def _has_other_name(one: Instruction, poll: Instruction, facts: Facts) -> bool:
+    """Whether what an instruction writes is what lanes look at only if two names are of one."""
+    mine, others = roots(poll, facts), roots(one, facts)
+    return mine is None or others is None or mine.isdisjoint(others)
+
+
+def _far_from(poll: Instruction, other: Instruction, facts: Facts) -> tuple[bool, bool, int]:
+    """How unlikely it is that lanes wait for what is written there: most for what is set."""
+    return _has_other_name(other, poll, facts), "cas" in other.modifiers, other.span.line
+
+
+def _unlikely(poll: Instruction, other: Instruction, facts: Facts) -> tuple[bool, bool, bool, int]:
+    """How unlikely lanes are to wait by what they look at there: most by what is a lock."""
+    named = _has_other_name(other, poll, facts)
+    return named, poll.name != "atom", not is_strong(poll), poll.span.line
+
+
+_BEFORE = ", or look at it before the loop, if once is enough"
+
+
+def _only_looks(poll: Instruction, facts: Facts) -> bool:
+    """Whether it takes nothing."""
+    is_load = poll.name != "atom" and not poll.effects & Effect.CALL
+    return is_load or changes_nothing(poll, facts)
 
 
 def _in_turn(spin: Spin, path: CheckedPath, facts: Facts) -> str:
     """What serves where a turn may end with a lock: nvcc moves behind a loop what is done once, so
-    that the source may give it back in the turn that takes it."""
+    that the source may give it back in the turn that takes it, and so may a function."""
     others = instructions_of(path.loop.loop.blocks - path.blocks, facts)
-    whole = 'put this loop, and all that is done with the lock, into a branch marked "ccc if"'
+    whole = _WHOLE.format("the lock")
     behind = next((one for one in others if gives_back(one, spin, facts)), None)
     if behind is not None:
         return f"nvcc gives it back behind the loop{at(behind)}: {whole}"
+    if spin.poll.effects & Effect.CALL and facts.callees.load(callee(spin.poll)):
+        return f"declare the function __forceinline__, so that this is seen, or {whole}"
     return f"give it back in the turn that takes it, or {whole}"
 
 
@@ -227,13 +272,18 @@ def _promise_hint(spin: Spin, others: Iterable[Instruction], facts: Facts) -> st
 def _way_out_if_apart(poll: Instruction, path: CheckedPath, facts: Facts) -> str:
     """What serves where lanes wait for nobody if something else is written elsewhere, as those do
     that look for a free place of a table, or walk to another place with each swap."""
-    supposed = facts.memory.apart.supposed(poll) if is_strong(poll) else None
-    if supposed is None:
+    supposed = facts.memory.apart.supposed(poll)
+    writes = (one for one in facts.function.instructions if one.effects & Effect.WRITE)
+    if supposed is None or not (
+        is_strong(poll) or all(_has_other_name(one, poll, facts) for one in writes)
+    ):
         return ""
     try:
         check_waiting(path, supposed)
     except Refused:
         return ""
+    if not is_strong(poll):
+        return f", or {RESTRICT}"
     return ', or, if no other pointer leads to what the lanes look at, declare that "__restrict__"'
 
 
