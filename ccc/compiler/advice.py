@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from ccc.analysis.paths.array_hints import IN_PATH
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.find import NOT_INLINED
-from ccc.analysis.paths.own_memory import IN_PATH
 from ccc.compiler.requests import OF_ANOTHER_KIND
 from ccc.demangle import demangle
 from ccc.ir.markers import WHOLE_KERNEL
