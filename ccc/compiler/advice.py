@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ccc.analysis.paths.array_hints import IN_PATH
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.find import NOT_INLINED
 from ccc.compiler.requests import OF_ANOTHER_KIND
@@ -71,13 +70,9 @@ ADVICE = {
     "it may access the same memory as what follows": (
         "move what follows that loop into an annotated loop of its own"
     ),
-    "the path shares local memory": IN_PATH,
     "its turns pass local memory": (
         "write the array in each turn before it is read, or put all that uses it, and not the loop "
         'alone, into a branch marked "ccc if"'
-    ),
-    "the rest of the iteration would have to run with the path, but uses local memory": (
-        "let what follows the path not depend on it"
     ),
     "an accumulator of a reduction is used both": "use the variable after the loop only",
     "some lanes may pass by the annotated loop": (

@@ -79,3 +79,45 @@ def test_an_array_goes_with_the_tasks_of_the_only_annotation(tmp_path: Path) -> 
     line, *_ = told(tmp_path, OUTSIDE=stack(32), WHILE=loop, MORE=other)
     assert "go with the tasks of a loop's only annotation: remove that on line 22" in line
     assert told(tmp_path, OUTSIDE=stack(32), WHILE=loop, MORE="if (sum > 4) sum = 9;") == []
+
+
+NEAREST = """__global__ void k(const float *x, int *y, int n) {
+    float d[8]; int id[8];
+    for (int k = 0; k < 8; ++k) { d[k] = 1e30f; id[k] = -1; }
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 64) {
+        float v = x[i];
+#pragma ccc if
+        if (v < d[7]) {
+            int k = 7;
+            for (; k > 0 && d[k - 1] > v; --k) { d[k] = d[k - 1]; id[k] = id[k - 1]; }
+            d[k] = v; id[k] = i;
+        }
+    }
+    for (int k = 0; k < 8; ++k) y[threadIdx.x * 8 + k] = RESULT;
+}
+"""
+
+
+def test_an_array_that_iterations_hand_on_is_not_to_be_declared_in_the_path(
+    tmp_path: Path,
+) -> None:
+    (line,) = said(NEAREST.replace("RESULT", "id[k]"), tmp_path, Options(strategy=COLLECT))
+    assert 'with code outside it ("d" or "id", k.cu:' in line
+    assert "the code after the loop reads what iterations leave there, so that none of them" in line
+    assert "declare the array" not in line
+
+
+def test_where_it_may_be_handed_on_users_are_asked(tmp_path: Path) -> None:
+    used = NEAREST.replace("int id[8]", "int id[8] = {}").replace("id[k] = i;", "y[i] = k;")
+    source = used.replace("RESULT", "k").replace("id[k] = id[k - 1];", "")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert "; if iterations hand the array on, annotate another loop, whose iterations" in line
+    assert "or remove this annotation; else declare the array in the path" in line
+
+
+def test_an_array_that_others_read_cannot_be_declared_in_the_path(tmp_path: Path) -> None:
+    branch = {"PRAGMA": "\n#pragma ccc if\n", "IF": "if (stack[n & 63] > 0)"}
+    (line,) = told(tmp_path, OUTSIDE=stack(64) + "stack[i & 63] = i;", **branch)
+    assert "; put all that uses it, from where it is filled on, into the branch, or remove" in line
+    assert "declare the array" not in line

@@ -88,7 +88,7 @@ CASES = [
     (IF + "if (v > 3) last = x[i + n];", '("last", k.cu:9, PTX', 'needs "last" of another'),
     (IF + "if (v > 3) pair.a += x[i + n];", '("pair.a", k.cu:9, PTX', "reduction(+: pair.a)"),
     (IF + "if (v > 3) x[i] = 4;", '("count", k.cu:6, PTX', "the path writes (k.cu:9, PTX"),
-    (IF + "if (v > 3) window[i & 7] = v;", '("window"', "declare the array in the path"),
+    (IF + "if (v > 3) window[i & 7] = v;", '("window"', "the code after the loop reads"),
     (IF + "if (v > 3) y[i] = v;\n__syncthreads();", "(k.cu:10, PTX", "between two barriers"),
     (IF + "if (v > 3) { y[i] = v; __syncthreads(); }", "(k.cu:9, PTX", "out of the branch and of"),
 ]

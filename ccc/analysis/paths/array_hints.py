@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from ccc.analysis.callees import callee
+from ccc.analysis.cfg import EXIT
 from ccc.analysis.facts import Facts
 from ccc.analysis.local_memory import Word
 from ccc.analysis.paths.model import CheckedPath, FoundPath
@@ -15,6 +16,8 @@ from ccc.ir.nodes import Instruction
 MOST_WORDS = 32
 """Most words of local memory that a task takes along: 128 bytes."""
 IN_PATH = "declare the array in the path"
+ALL_INTO_BRANCH = "put all that uses it, from where it is filled on, into the branch"
+ANOTHER_LOOP = "annotate another loop, whose iterations hand no array on"
 
 
 def hint_at_turns(
@@ -42,21 +45,49 @@ def hint_at_turns(
 
 
 def hint_at_sharing(
-    path: CheckedPath, words: Collection[Word], others: Collection[FoundPath]
+    path: CheckedPath,
+    shared: int,
+    words: Collection[Word],
+    others: Collection[FoundPath],
+    facts: Facts,
 ) -> str:
-    """The same where the path gets the array from other code."""
+    """The same where the path shares some bytes with other code."""
+    is_read = shared & facts.local.reads(path.loop.loop.blocks - path.region)
+    own = f"{ALL_INTO_BRANCH}, or remove this annotation" if is_read else IN_PATH
     if not words or not (others or len(words) > MOST_WORDS):
-        return ""
+        return f"; {own}"
     more = _too_many(words) if len(words) > MOST_WORDS else _alone(path, others)
-    return f"; {IN_PATH}, and fill it there; {more}"
+    return f"; {own}; {more}" if is_read else f"; {own}, and fill it there; {more}"
 
 
-def hint_at_rest(words: Collection[Word]) -> str:
+def hint_at_rest(
+    path: CheckedPath, words: Collection[Word], others: Collection[FoundPath], facts: Facts
+) -> str:
     """The same where the rest of the iteration gets it, too."""
-    if len(words) <= MOST_WORDS:
-        return ""
-    more = "make the array smaller, or put all that uses it, from where it is filled on, into the"
-    return f"; {_too_many(words)}: {more} branch"
+    into = f"{ALL_INTO_BRANCH}, or remove this annotation"
+    if len(words) > MOST_WORDS:
+        return f"; {_too_many(words)}: make the array smaller, {into}"
+    if words and any(one.marker != path.marker for one in others):
+        return f"; {_alone(path, others)}, {into}"
+    is_of_path = facts.local.reads(path.blocks) | facts.local.writes(path.blocks)
+    return f"; {into}" if is_of_path else f"; read before the path what follows it reads, {into}"
+
+
+def handed_on(path: CheckedPath, shared: int, facts: Facts) -> tuple[int, str]:
+    """The bytes in which iterations leave something for others, or for the code after the loop, and
+    what to do: they are of an array that is used outside of the loop, too."""
+    local, loop = facts.local, path.loop.loop
+    outside = {label for label in facts.graph if label not in loop.blocks and label != EXIT}
+    left = shared & local.writes(path.region) & local.live(loop.header, frozenset(), frozenset())
+    if read := left & local.reads(outside):
+        return read, (
+            "; the code after the loop reads what iterations leave there, so that none of them can "
+            f"run elsewhere: {ANOTHER_LOOP}, or remove this annotation"
+        )
+    return left & local.writes(outside), (
+        f"; if iterations hand the array on, {ANOTHER_LOOP}, or remove this annotation; else "
+        f"{IN_PATH}"
+    )
 
 
 def _alone(path: CheckedPath, others: Iterable[FoundPath]) -> str:

@@ -26,6 +26,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.local_memory import Edge, Word
 from ccc.analysis.paths.array_hints import (
     MOST_WORDS,
+    handed_on,
     hint_at_rest,
     hint_at_sharing,
     hint_at_turns,
@@ -85,15 +86,14 @@ def check_own_memory(
             f"memory (an array of the thread's own){at(found_again)}; write the array first"
         )
     if culprit is not None:
-        rest = local.reads(path.rest) | local.writes(path.rest)
-        _refuse_sharing(path, culprit, bool(mixed & ~tables & rest), words, others, facts)
+        _refuse_sharing(path, culprit, mixed & ~tables, words, others, facts)
     return ()
 
 
 def _refuse_sharing(
     path: CheckedPath,
     culprit: Instruction,
-    is_of_rest: bool,
+    mixed: int,
     words: Collection[Word],
     others: Collection[FoundPath],
     facts: Facts,
@@ -104,15 +104,24 @@ def _refuse_sharing(
     Raises:
         Refused: always.
     """
-    if path.continuation and is_of_rest:
+    local = facts.local
+    handed, hint = handed_on(path, mixed, facts)
+    culprit = local.first(path.region, handed) or culprit
+    use = local.use(culprit)
+    is_of_rest = path.continuation and mixed & (local.reads(path.rest) | local.writes(path.rest))
+    if not handed:
+        shared = mixed & (use.reads | use.writes)
+        hint = hint_at_sharing(path, shared, words, others, facts)
+        hint = hint_at_rest(path, words, others, facts) if is_of_rest else hint
+    hint = print_hint(culprit, facts) or hint
+    if is_of_rest:
         raise Refused(
             "the rest of the iteration would have to run with the path, but uses local memory (an "
-            f"array of the thread's own) together with code outside it{at(culprit)}"
-            f"{print_hint(culprit, facts) or hint_at_rest(words)}"
+            f"array of the thread's own) together with code outside it{at(culprit)}{hint}"
         )
     raise Refused(
         "the path shares local memory (an array of the thread's own) with code outside it"
-        f"{at(culprit)}{print_hint(culprit, facts) or hint_at_sharing(path, words, others)}"
+        f"{at(culprit)}{hint}"
     )
 
 
