@@ -28,10 +28,11 @@ from ccc.ptx.types import WARP
 class BlockDivergence(Divergence):
     """Which registers may differ between the threads of a block."""
 
-    def _is_source(self, instruction: Instruction) -> bool:
+    def is_source(self, instruction: Instruction) -> bool:
+        """Whether the result may differ although all operands agree."""
         if is_broadcast(instruction, self.literals) or any(map(_of_warp, instruction.specials())):
             return True
-        return super()._is_source(instruction)
+        return super().is_source(instruction)
 
 
 class BlockFacts(Facts):

@@ -140,7 +140,7 @@ class Divergence:
 
     def _step_of(self, instruction: Instruction) -> _Step:
         return _Step(
-            self._is_source(instruction),
+            self.is_source(instruction),
             0 if is_broadcast(instruction, self.literals) else self._mask(instruction.used()),
             self._mask(instruction.defined()),
             instruction.is_terminator,
@@ -149,7 +149,7 @@ class Divergence:
     def _mask(self, registers: Iterable[Register]) -> int:
         return reduce(or_, map(self._bit, registers), 0)
 
-    def _is_source(self, instruction: Instruction) -> bool:
+    def is_source(self, instruction: Instruction) -> bool:
         """Whether the result may differ although all operands agree."""
         if is_broadcast(instruction, self.literals):
             return False

@@ -12,6 +12,7 @@ from ccc.analysis.paths.array_hints import IN_PATH
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.find import LOOP_LEFT
 from ccc.analysis.paths.induction import BEFORE_IT, SUMS
+from ccc.analysis.paths.parting import BY_ONE, DECIDES
 from ccc.compiler.advice import parts_of, with_rest
 from ccc.compiler.cases import SourceCases
 from ccc.compiler.lacking_clauses import (
@@ -162,7 +163,7 @@ class Blame:
         elif REDUCTION_HINT in text and self._marked.suspects:
             behind = self._marked.suspects.unnamed(remark.position, around=True)
             text = with_clauses(text, behind) if behind else text.replace(REDUCTION_HINT, ALL_OWN)
-        text = self._with_loop(remark, self._with_jump(remark, text))
+        text = self._with_loop(remark, self._with_jump(remark, self._with_parting(remark, text)))
         named = names if len(names) <= _MOST_NAMED else []
         quoted = " or ".join(f'"{name}"' for name in named)
         if quoted and first is None:
@@ -205,6 +206,16 @@ class Blame:
         suspects, head = self._marked.suspects, _JUMPS.match(text)
         span = suspects.jump(remark.position) if suspects and head else None
         return f"{text[: head.end()]} ({span}){text[head.end() :]}" if head and span else text
+
+    def _with_parting(self, remark: Remark, text: str) -> str:
+        """What is said of a branch that may part lanes names the variable that decides it."""
+        suspects, places = self._marked.suspects, list(map(self._span, _IN_PTX.finditer(text)))
+        line = places[-1] if DECIDES in text and places else None
+        name = suspects.decides(remark.position, line) if suspects and line else None
+        if name is None:
+            return text
+        told = text.replace(DECIDES, f'"{name}"')
+        return told.replace(BY_ONE, BY_ONE.replace(" x,", f" {name},"))
 
     def _with_loop(self, remark: Remark, text: str) -> str:
         """What is to be said on a loop names the line where that is marked, of several loops."""

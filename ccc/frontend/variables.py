@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ccc.errors import Span
 from ccc.frontend import pointers, reductions, updates
+from ccc.frontend.deciding import decides
 from ccc.frontend.handed import HandedOver, handed_over
 from ccc.frontend.syntax import (
     LOOPS,
@@ -266,6 +267,13 @@ class Suspects:
         update = loops[-1].statement.child_by_field_name("update") if loops else None
         found = _members(updates.changed(update)) if update else []
         return found[0] if len(found) == 1 else None
+
+    def decides(self, at: Span, line: Span) -> str | None:
+        """The variable that decides a branch on a line of the annotated loop around a statement,
+        as ``deciding.decides`` says."""
+        placed = self._at(at)
+        loops = self._placement.loops_around(placed) if placed else []
+        return decides(loops[-1].statement, lambda it: self._is_on(it, line)) if loops else None
 
     def jump(self, at: Span) -> Span | None:
         """Where a statement first leaves the loop around it."""

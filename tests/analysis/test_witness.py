@@ -97,13 +97,13 @@ def contradicted(name: str) -> str:
 
 
 def test_a_source_of_divergence_that_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    is_source = Divergence._is_source
+    is_source = Divergence.is_source
 
     def without_tid(self: Divergence, instruction: Instruction) -> bool:
         named = {special.register.name for special in instruction.specials()}
         return is_source(self, instruction) and not any("tid" in one for one in named)
 
-    monkeypatch.setattr(Divergence, "_is_source", without_tid)
+    monkeypatch.setattr(Divergence, "is_source", without_tid)
     assert "differs between lanes" in contradicted("if_else")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ccc.analysis.callees import allocates, called, callee
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.convergence import find_reconvergence
-from ccc.analysis.divergence import meets_all_lanes
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.invariant_stores import InvariantStores
@@ -18,6 +17,7 @@ from ccc.analysis.paths.model import (
     at,
     instructions_of,
 )
+from ccc.analysis.paths.parting import hint_at_parting, hint_at_task, meetings
 from ccc.analysis.paths.promises import apart_hint, find_clashes
 from ccc.analysis.paths.reductions import register_at
 from ccc.ir.nodes import Instruction
@@ -31,9 +31,9 @@ def check_loop(found: FoundLoop, facts: Facts) -> AnnotatedLoop:
     Raises:
         Refused: with the reason.
     """
-    meetings = _meetings(found.loop, facts)
+    together = meetings(found.loop, facts)
     for instruction in instructions_of(found.loop.blocks, facts):
-        if instruction not in meetings:
+        if instruction not in together:
             _check_collective(instruction, found, facts)
     exits = found.loop.exits(facts.graph)
     if not exits:
@@ -47,23 +47,6 @@ def check_loop(found: FoundLoop, facts: Facts) -> AnnotatedLoop:
     if isinstance(outcome, str):
         raise Refused(outcome)
     return AnnotatedLoop(found.marker, found.loop, found.accumulators, outcome)
-
-
-def _meetings(loop: Loop, facts: Facts) -> set[Instruction]:
-    """The collectives to which all lanes come in each iteration, whichever way they go through it.
-
-    Lanes give tasks away at the end of an iteration, where all meet before any of them begins the
-    next. So whoever comes to such a collective finds the lanes of its own iteration there: no
-    branch that lanes may take differently has parted them, neither now nor by leaving the loop.
-    """
-    parted: set[str] = set()
-    for branch in facts.divergence.divergent_branches & loop.blocks:
-        join = facts.post_dominators.immediate(branch) or EXIT
-        ways = facts.graph.successors(branch)
-        parted |= reachable(facts.graph.successors, ways, stops=[join]) - {join}
-    literals = facts.divergence.literals
-    together = instructions_of(loop.blocks - parted, facts)
-    return {i for i in together if meets_all_lanes(i, literals)}
 
 
 def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Facts) -> None:
@@ -87,7 +70,7 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
     if effects & Effect.COLLECTIVE:
         advice = "move it out of the loop"
         if instruction.name in EXCHANGES:  # all others stay where they are, whoever comes
-            advice += ", or let all lanes come to it in every iteration, and end the loop together"
+            advice = hint_at_parting(instruction, annotated.loop, facts)
         elif instruction.name == "bar" and holds_the_kernel(annotated, facts):
             raise Refused(
                 "there are warp-collectives in the kernel, so that ccc grid_stride lets warps meet "
@@ -168,8 +151,7 @@ def check_meetings(path: CheckedPath, facts: Facts) -> None:
         if instruction.effects & Effect.COLLECTIVE:
             raise Refused(
                 f"a warp-collective would have to run with its tasks{at(instruction)}; "
-                "move it before the path, or to the top of the loop; or, if it asks for what the "
-                "path makes, store that, and do it in a loop of its own behind"
+                f"{hint_at_task(instruction, path, facts)}"
             )
 
 

@@ -1,0 +1,92 @@
+"""To which collectives of a loop all lanes come, and what parts them before the others."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from ccc.analysis.cfg import EXIT, reachable
+from ccc.analysis.divergence import meets_all_lanes
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import CheckedPath, at, instructions_of
+from ccc.analysis.slicing import Region, slice_region
+from ccc.ir.nodes import Instruction
+
+TOGETHER = "let all lanes come to it in every iteration, and end the loop together"
+DECIDES = "what decides there"
+BY_ONE = "__shfl_sync(0xffffffff, x, 0)"
+_IN_SOURCE = {f"%tid.{axis}": f"threadIdx.{axis}" for axis in "xyz"}
+
+
+def meetings(loop: Loop, facts: Facts) -> set[Instruction]:
+    """The collectives to which all lanes come in each iteration, whichever way they go through it.
+
+    Lanes give tasks away at the end of an iteration, where all meet before any of them begins the
+    next. So whoever comes to such a collective finds the lanes of its own iteration there: no
+    branch that lanes may take differently has parted them, neither now nor by leaving the loop.
+    """
+    parted: set[str] = set()
+    for branch in facts.divergence.divergent_branches & loop.blocks:
+        parted |= _parted_by(branch, facts)
+    literals = facts.divergence.literals
+    together = instructions_of(loop.blocks - parted, facts)
+    return {i for i in together if meets_all_lanes(i, literals)}
+
+
+def hint_at_parting(exchange: Instruction, loop: Loop, facts: Facts) -> str:
+    """What to do about a collective that only exchanges values, to which not all lanes may come."""
+    if not meets_all_lanes(exchange, facts.divergence.literals):
+        return f"move it out of the loop, or {TOGETHER}: its mask has to be 0xffffffff"
+    home = next(b.label for b in facts.function.blocks if exchange in list(b.instructions))
+    every = ((_parted_by(one, facts), one) for one in facts.divergence.divergent_branches)
+    around = [(len(parted), one) for parted, one in every if one in loop.blocks and home in parted]
+    ends = list(facts.blocks[min(around)[1]].instructions)
+    branch = next(one for one in ends if one.is_terminator)
+    by = _decided_by(branch, facts)
+    return (
+        f"as far as is known, lanes may part before it{f', by {by}' if by else ''}{at(branch)}: if "
+        f"they never do, take {DECIDES} from one of them, by {BY_ONE}; else "
+        f"move it out of the loop, or {TOGETHER}"
+    )
+
+
+def hint_at_task(collective: Instruction, path: CheckedPath, facts: Facts) -> str:
+    """What to do about a collective that would have to run with the tasks of a path: only one that
+    asks for nothing that the path makes can stand before it."""
+    needed = slice_region(
+        Region(path.region, facts.graph), facts.blocks, facts.reaching_within(path.region),
+        [collective], lambda _: frozenset(), decide_sinks=False,
+    ).instructions  # fmt: skip
+    made = [one for one in instructions_of(path.blocks, facts) if one in needed]
+    elsewhere = "store that, and do it in a loop of its own behind"
+    before = "move it before the path, or to the top of the loop"
+    if all(one.name == "ld" for one in made):  # nvcc reads again in a path what stood before it
+        return f"{before}; or, if it asks for what the path makes, {elsewhere}" if made else before
+    return (
+        f"it asks for what the path makes: {elsewhere}, or use an atomic in its place; or remove "
+        "this annotation"
+    )
+
+
+def _parted_by(branch: str, facts: Facts) -> set[str]:
+    """The blocks to which not all lanes may come, or not together, after a branch."""
+    join = facts.post_dominators.immediate(branch) or EXIT
+    ways = facts.graph.successors(branch)
+    return reachable(facts.graph.successors, ways, stops=[join]) - {join}
+
+
+def _decided_by(branch: Instruction, facts: Facts) -> str:
+    """By what of the thread a branch is decided, as users write it; empty if not by that alone."""
+    pending, seen = deque([branch]), {branch}
+    found: set[str] = set()
+    while pending:
+        one = pending.popleft()
+        names = [special.name for special in one.specials()]
+        if facts.divergence.is_source(one) and _IN_SOURCE.keys().isdisjoint(names):
+            return ""
+        found |= {_IN_SOURCE[name] for name in names if name in _IN_SOURCE}
+        for register in one.used():
+            makers = [maker for maker in facts.makers.get(register, ()) if maker not in seen]
+            seen.update(makers)
+            pending.extend(makers)
+    return " and ".join(sorted(found))

@@ -1,0 +1,53 @@
+"""What is said of collectives to which lanes may not come together, or that ask for tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
+
+RANKS = """__global__ void __launch_bounds__(64)
+k(const int *__restrict__ row, const float *__restrict__ x, float *__restrict__ y, int n) {
+    int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+#pragma ccc for
+    for (int v = FIRST; v < n; v += 2) {
+        float s = 0;
+#pragma ccc for variable reduction(+: s)
+        for (int e = row[v] + lane; e < row[v + 1]; e += 32) s += x[e];
+        ADD
+    }
+}
+"""
+SHUFFLES = "s += __shfl_xor_sync(0xffffffff, s, 1); if (lane == 0) y[v] = s;"
+
+
+def told(tmp_path: Path, first: str, add: str) -> list[str]:
+    source = RANKS.replace("FIRST", first).replace("ADD", add)
+    return said(source, tmp_path, Options(strategy=COLLECT))
+
+
+def test_what_may_part_lanes_is_named(tmp_path: Path) -> None:
+    (line,) = told(tmp_path, "warp", SHUFFLES)
+    assert "lanes may part before it, by threadIdx.x (k.cu:5, PTX line " in line
+    assert 'if they never do, take "v" from one of them, by __shfl_sync(0xffffffff, v, 0)' in line
+
+
+def test_what_is_done_about_it_leads_on(tmp_path: Path) -> None:
+    """And a shuffle that adds up what the path makes can stand nowhere before it."""
+    first = "__shfl_sync(0xffffffff, warp, 0)"
+    (line,) = told(tmp_path, first, SHUFFLES)
+    assert "a warp-collective would have to run with its tasks (k.cu:9, PTX line " in line
+    assert "it asks for what the path makes: store that, and do it in a loop of its own" in line
+    assert "before the path" not in line
+    assert told(tmp_path, first, "y[32 * v + lane] = s;") == []
+
+
+def test_a_mask_of_some_lanes_is_blamed_for_itself(tmp_path: Path) -> None:
+    add = "y[v] = s + __shfl_xor_sync(0xffff, warp, 1);"
+    (line,) = told(tmp_path, "blockIdx.x", add)
+    assert "its mask has to be 0xffffffff" in line
