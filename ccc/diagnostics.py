@@ -14,7 +14,17 @@ from typing import Any
 from ccc.demangle import demangle
 from ccc.errors import CccError, Span, render
 from ccc.likewise import joined, likewise, with_copy
-from ccc.remark import LEFT, OF_ALL, PLACE, Remark, Report, architectures, of_arm, read_report
+from ccc.remark import (
+    LEFT,
+    OF_ALL,
+    PLACE,
+    Remark,
+    Report,
+    architectures,
+    of_arm,
+    read_report,
+    silent_among,
+)
 
 _MOST_NAMED = 3
 _MOST_CASES = 12
@@ -68,14 +78,13 @@ def complaints(remarks: Mapping[str, Sequence[Remark]]) -> list[CccError]:
     """What a user is to be warned of: each annotation once, with the kernels that it is in.
 
     An annotation is applied if any copy of it in the kernel is. One whose code vanished is silent
-    where another copy did not, in whatever kernel.
+    where another copy did not, in whatever kernel, and one that lies in no loop where others do.
     """
     every = [remark for mine in remarks.values() for remark in mine]
-    served, seen = _served(every), {of_arm(one) for one in every if not one.has_vanished}
-    followed = _followed(every)
+    served, followed, is_silent = _served(every), _followed(every), silent_among(every)
 
     def is_refused(one: Remark) -> bool:
-        return not (_key(one) in served or (one.has_vanished and of_arm(one) in seen))
+        return not (_key(one) in served or is_silent(one))
 
     denied = _in_short((one, None if _key(one) in followed else one.denial) for one in every)
     refused = _in_short((one, one.refusal if is_refused(one) else None) for one in every)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
@@ -15,9 +15,10 @@ from ccc.version import VERSION
 
 Report = dict[str, Any]
 """JSON, as docs/annotations.md describes it."""
+OUTSIDE = "no annotated loop is left around it"
 VANISHED = (
     "no loop is left here",
-    "no annotated loop is left around it",
+    OUTSIDE,
     "no branch is left here",
     "nothing leads to this branch",
     "all lanes of a warp take the branch together",
@@ -191,6 +192,11 @@ class Remark:
         """Whether this copy is left since the compiler made something else of its code."""
         return self.reason is not None and self.reason.startswith(VANISHED)
 
+    @property
+    def lies_outside(self) -> bool:
+        """Whether this copy is left since it lies in no loop: what unrolling left over, say."""
+        return self.reason is not None and self.reason.startswith(OUTSIDE)
+
     @staticmethod
     def read(entry: Mapping[str, Any], kernel: str = "") -> Remark:
         """The remark that an entry of a report, perhaps of an earlier version, was made of."""
@@ -274,6 +280,16 @@ def saved(context: Iterable[Mapping[str, str]]) -> list[str]:
     others = sum("variable" not in one for one in values)
     more = f"{others} value{'s' * (others != 1)}{' more' if names else ''}"
     return [*names, more] if others else names
+
+
+def silent_among(every: Collection[Remark]) -> Callable[[Remark], bool]:
+    """Of which copies nothing is said among others: of code that vanished where another copy did
+    not, and of what lies in no loop where another does."""
+    seen = {of_arm(one) for one in every if not one.has_vanished}
+    inside = {of_arm(one) for one in every if not one.lies_outside}
+    return lambda one: (
+        (one.has_vanished and of_arm(one) in seen) or (one.lies_outside and of_arm(one) in inside)
+    )
 
 
 def of_arm(remark: Remark) -> tuple[Span, str, str]:

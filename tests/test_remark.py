@@ -104,6 +104,10 @@ def test_a_copy_that_vanished_is_silent_where_another_did_not() -> None:
     assert not told(applied, missed("there is a barrier in the annotated loop", "a"))
     assert len(told(applied, missed("there is a barrier in the annotated loop", "b"))) == 1
     assert len(told(missed(gone, "a"), missed(gone, "b"))) == 1
+    together = "all lanes of a warp take the branch together, so there is nothing to fill"
+    assert told(missed(gone, "a"), missed(together, "a")) == [
+        f"path left as it was: {together} [in a]"
+    ]
     assert len(told(applied, missed(gone, "a", line=9))) == 1
 
 

@@ -11,9 +11,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from ccc.analysis.cfg import EXIT, reachable
+from ccc.analysis.cfg import EXIT
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.agreeing import later_in_turn, may_part
 from ccc.analysis.paths.carrying import carrying, which_to_remove
 from ccc.analysis.paths.continuation import choose_continuation, find_context
 from ccc.analysis.paths.followers import find_followers, loops_in_rest
@@ -439,7 +440,7 @@ def _place(
             "no branch is left here: nvcc found its condition to be the same in every iteration, "
             "or all other ways leave the loop"
         )
-    if not _is_divergent(path, blocks, loop, facts):
+    if not may_part(path, blocks, loop, annotated, facts):
         raise Refused("all lanes of a warp take the branch together, so there is nothing to fill")
     targets = {t for label in blocks for t in facts.graph.successors(label) if t not in blocks}
     outside = targets - loop.blocks
@@ -459,24 +460,6 @@ def _place(
         turn=loop,
         parent=parent,
         blocks=blocks,
-        rest=frozenset(_later_in_turn(facts, targets, loop) & scope) - blocks,
+        rest=frozenset(later_in_turn(facts, targets, loop) & scope) - blocks,
         join=next(iter(targets)) if len(targets) == 1 else None,
     )
-
-
-def _is_divergent(path: FoundPath, blocks: frozenset[str], loop: Loop, facts: Facts) -> bool:
-    """Whether some branch of the same iteration may part the lanes on their way to the path."""
-    if path.repeats and blocks & facts.divergence.divergent_branches:
-        return True
-    return any(
-        label in facts.divergence.divergent_branches
-        and not facts.post_dominators.dominates(path.entry, label)
-        and (label == loop.header or path.entry in _later_in_turn(facts, {label}, loop))
-        for label in loop.blocks - blocks
-    )
-
-
-def _later_in_turn(facts: Facts, starts: set[str], loop: Loop) -> set[str]:
-    """The blocks of the loop that may follow in the same turn."""
-    own = loop.blocks - {loop.header}
-    return reachable(lambda label: own.intersection(facts.graph.successors(label)), starts & own)

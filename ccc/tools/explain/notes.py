@@ -29,9 +29,9 @@ from ccc.remark import (
     Report,
     architectures,
     in_instructions,
-    of_arm,
     read_report,
     saved,
+    silent_among,
 )
 
 Kind = Literal["applied", "left", "refused", "declined", "warning", "error"]
@@ -136,8 +136,8 @@ def _remarks_of(report: Report, arch: str) -> list[Remark]:
     """The remarks of an architecture, but for code that vanished while a copy of it did not."""
     mine = [one for one in report["kernels"] if one.get("arch", "") == arch]
     remarks = [one for told in read_report({"kernels": mine}).values() for one in told]
-    seen = {of_arm(one) for one in remarks if not one.has_vanished}
-    return [one for one in remarks if not (one.has_vanished and of_arm(one) in seen)]
+    is_silent = silent_among(remarks)
+    return [one for one in remarks if not is_silent(one)]
 
 
 def _numbered(notes: Iterable[Note]) -> list[Note]:
