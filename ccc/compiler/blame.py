@@ -45,6 +45,7 @@ _ABOUT = {
     "needs a value that the path computes": "carried",
     "its turns hand on a value": "handed",
     "its lane computes all of it": "carried",
+    "an accumulator of a reduction is set in the path": "carried",
     "needs a value that is read after the path": "accessed",
     "needs a value that is read in the path": "accessed",
     "use the same memory": "accessed",

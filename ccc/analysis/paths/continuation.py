@@ -44,6 +44,7 @@ from ccc.analysis.thresholds import CHEAP_SLICE
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Register, Special
 from ccc.ptx.opcodes import Effect
+from ccc.ptx.operations import EXTREMES
 from ccc.ptx.types import LANE
 
 _MORE = Effect.READ | Effect.WRITE | Effect.CALL | Effect.OPAQUE | Effect.FENCE
@@ -165,9 +166,14 @@ def _check_places(path: CheckedPath, facts: Facts) -> None:
         behind = [register_at(accumulator, label, facts) for label in sorted(sinks)]
         is_plain = len(accumulator.registers) == 1  # a flag, which is set, and elsewhere as it was
         if before is None and any(behind) and not is_plain:
+            region = instructions_of(path.region, facts)
+            setter = next(i for i in region if not accumulator.registers.isdisjoint(i.defined()))
+            hint = "combine it with what it was"
+            if accumulator.operation in EXTREMES:
+                hint = "this branch is the reduction itself: remove its annotation"
             raise Refused(
-                "an accumulator of a reduction is set in the path whatever it was before; combine "
-                "it with what it was"
+                "an accumulator of a reduction is set in the path whatever it was before"
+                f"{at(setter)}; {hint}"
             )
 
 
