@@ -29,6 +29,7 @@ from ccc.analysis.paths.model import (
     instructions_of,
 )
 from ccc.ir.markers import Marker
+from ccc.ir.operands import Register
 
 PATHS = ("then", "else", "case", "while", "variable", "recursion")
 """The markers of paths."""
@@ -73,7 +74,8 @@ def check_loops_in_rest(path: CheckedPath, facts: Facts) -> None:
 
 def _fetches_behind(path: PlacedPath, facts: Facts) -> bool:
     """Whether the next iteration is fetched from a counter in the rest of this one."""
-    return bool(find_fetches(path, facts, frozenset()))
+    webs = frozenset[Register]().union(*(a.registers for a in path.loop.accumulators))
+    return bool(find_fetches(path, facts, webs))
 
 
 def _inner_loops(loop: frozenset[str], facts: Facts) -> list[Marker]:
