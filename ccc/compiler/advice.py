@@ -54,6 +54,9 @@ ADVICE = {
     "it lies in a loop that was flattened": (
         "split the loop around in two, or annotate one inner loop of it"
     ),
+    "it holds a loop that was flattened": (
+        "remove this annotation, or ask for another strategy for that loop"
+    ),
     "it lies in the very loop that was flattened": (
         "remove this annotation, or ask for another strategy for that loop"
     ),

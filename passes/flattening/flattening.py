@@ -43,7 +43,7 @@ from typing import Any, ClassVar
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import find_paths
 from ccc.analysis.paths.iteration_space import IterationSpace, find_iteration_space
-from ccc.analysis.paths.locate import INNER_LOOPS, annotated_loops, is_no_loop, located
+from ccc.analysis.paths.locate import INNER_LOOPS, annotated_loops, extent, is_no_loop, located
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path, PathKey, Refused
 from ccc.analysis.paths.nests import Nest, find_nest
 from ccc.ir.markers import ARMS
@@ -67,6 +67,9 @@ from ccc.pipeline import Kernel, Pass, PathRecord
 
 IN_FLATTENED = (
     "it lies in a loop that was flattened, whose lanes do not end an iteration together any more"
+)
+AROUND_FLATTENED = (
+    "it holds a loop that was flattened, whose lanes do not end an iteration together any more"
 )
 IN_ITSELF = "it lies in the very loop that was flattened, whose turns lanes take in any iteration"
 HOLDS_FLATTENED = (
@@ -295,7 +298,10 @@ def _leave_others(kernel: Kernel, path: FoundPath, nest: Nest) -> None:
         if other.entry in nest.inner.blocks:
             left = _record(kernel, other, reason=IN_ITSELF)
         elif other.entry in nest.outer.blocks:
-            left = _record(kernel, other, reason=IN_FLATTENED)
+            if nest.inner.blocks <= extent(other, facts):
+                left = _record(kernel, other, reason=AROUND_FLATTENED)
+            else:
+                left = _record(kernel, other, reason=IN_FLATTENED)
         else:
             left = _record(kernel, other, reason=HOLDS_FLATTENED)
         request = kernel.request_of(left.path)

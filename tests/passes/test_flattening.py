@@ -26,7 +26,13 @@ from ccc.parse import parse_function, parse_module
 from ccc.passes.choice.before import flattening
 from ccc.passes.choice.lanes import Lanes
 from ccc.passes.context_collection.collection import FLATTEN
-from ccc.passes.flattening.flattening import BESIDE, HOLDS_FLATTENED, IN_FLATTENED, IN_ITSELF
+from ccc.passes.flattening.flattening import (
+    AROUND_FLATTENED,
+    BESIDE,
+    HOLDS_FLATTENED,
+    IN_FLATTENED,
+    IN_ITSELF,
+)
 from ccc.passes.flattening.grid_pool import CHUNK
 from ccc.passes.grid_stride.task_counter import LINE_BYTES, PLACES
 from ccc.passes.policy import turns_apart
@@ -82,11 +88,11 @@ def test_paths_beside_a_flattened_loop_are_left() -> None:
     assert not any(one.complaint for one in flattened)  # nothing was asked of them
     way_out = ADVICE["it lies in the very loop that was flattened"]
     assert "split" not in way_out  # it would be in that loop all the same
-    beside = f"{IN_FLATTENED}; {ADVICE['it lies in a loop that was flattened']}"
-    assert {one.advice for one in flattened} == {None, beside, f"{IN_ITSELF}; {way_out}"}
+    around = f"{AROUND_FLATTENED}; {ADVICE['it holds a loop that was flattened']}"
+    assert {one.advice for one in flattened} == {None, around, f"{IN_ITSELF}; {way_out}"}
     asked = re.sub(r"(// ccc\.(?:variable|then) .*)", r"\1 strategy=flatten", marked)
     for one in remarks(asked):
-        said = (IN_FLATTENED, IN_ITSELF, HOLDS_FLATTENED)
+        said = (AROUND_FLATTENED, IN_ITSELF, HOLDS_FLATTENED)
         assert one.reason is None or one.reason.startswith(said)
         assert bool(one.complaint) != one.applied
 

@@ -51,6 +51,15 @@ def check_loop(found: FoundLoop, facts: Facts) -> AnnotatedLoop:
 
 def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Facts) -> None:
     effects = instruction.effects
+    if (
+        effects & Effect.BARRIER
+        and instruction.name == "cp"
+        and not holds_the_kernel(annotated, facts)
+    ):
+        raise Refused(
+            f"the annotated loop copies asynchronously{at(instruction)}; load directly what it "
+            "copies, or let another loop copy it"
+        )
     if effects & Effect.BARRIER:
         advice = "mark a loop between two barriers"
         is_apart = _is_in_a_branch(instruction, annotated.loop, facts)

@@ -109,9 +109,15 @@ def _tail_call(block: Block, call: Instruction, facts: Facts, count: int) -> Tai
             "the function calls itself more than once, and only calls in tail position become a "
             f"loop{_at(call, facts)}; write a loop with a stack"
         )
+    what = "return what the call returns, unchanged"
+    if not variables.results:
+        what = (
+            "let nothing follow the call; of several calls, nvcc may have made a loop of the last: "
+            "write a loop with a stack"
+        )
     raise Refused(
         "the function still calls itself: only a call in tail position becomes a loop"
-        f"{_at(call, facts)}; return what the call returns, unchanged"
+        f"{_at(call, facts)}; {what}"
     )
 
 
