@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ccc.analysis.paths.array_hints import IN_PATH
+from ccc.analysis.paths.array_hints import ANOTHER_LOOP, IN_PATH
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.find import LOOP_LEFT
 from ccc.analysis.paths.induction import BEFORE_IT, SUMS
@@ -249,6 +249,9 @@ class Blame:
         if by is None:
             return text
         hint = ELEMENTS.format(by)
+        if ANOTHER_LOOP in text:
+            head, _, tail = parts_of(text)
+            return f"{head}; {with_rest(hint, tail)}"
         return MISUSED.sub(hint, text.replace(REDUCTION_HINT, hint).replace(IN_PATH, hint))
 
     def _with_promise(self, remark: Remark, text: str) -> str:

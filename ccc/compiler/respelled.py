@@ -56,11 +56,12 @@ def flags(suspects: Suspects, at: Span) -> list[str]:
 
 
 def _with_plain(text: str, loop: Node, names: Sequence[str]) -> str:
-    """A reason that speaks of one reduction, of which the loop makes a flag by ``&&`` or ``||``, if
-    that may be meant."""
+    """A reason that speaks of reductions, of one of which the loop makes a flag by ``&&`` or
+    ``||``, if that may be meant."""
     match = MISUSED.search(text)
-    is_meant = match is not None and (not names or match[1] in names)
-    plain = spellings.joined(loop, match[1]) if match and is_meant else None
+    declared = match[1].split(" or ") if match else []
+    meant = [one for one in declared if not names or one in names]
+    plain = next(filter(None, (spellings.joined(loop, one) for one in meant)), None)
     if match is None or plain is None:
         return text
     return text.replace(match[0], f'nvcc makes branches of "&&" and "||": write "{plain}"')

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
+from ccc.frontend.syntax import identifiers_in
 
 if TYPE_CHECKING:
     from ccc.frontend.handed import HandedOver
@@ -68,7 +69,7 @@ def unnamed(
     """The operations and variables that code updates as a reduction does, and that are none of its
     ``own``: those that are floating-point, and those that are updated by what was ``made``, or
     where that decides."""
-    made = updates.follows_from(statement, made) if made else set()
+    made = updates.follows_from(statement, made) if made else set[bytes | None]()
     found = [
         (op, name)
         for change, base in updates.changes(statement)
@@ -80,8 +81,8 @@ def unnamed(
     ]
     found += [
         (op, name.encode())
-        for op, name in updates.extremes(statement)
-        if is_float(statement, name.encode())
+        for op, name, branch in updates.extreme_branches(statement)
+        if is_float(statement, name.encode()) or _asks_for(branch, made.difference({name.encode()}))
     ]
     found += [
         (str(one.operator), one.name)
@@ -95,6 +96,12 @@ def unnamed(
         for op, name in dict.fromkeys(found)
         if name not in own and name.partition(b".")[0] not in own
     ]
+
+
+def _asks_for(branch: Node, names: Collection[bytes | None]) -> bool:
+    """Whether the condition of a branch names some variables."""
+    condition = branch.child_by_field_name("condition")
+    return condition is not None and any(one.text in names for one in identifiers_in(condition))
 
 
 def spoken_of(node: Node, calls: Iterable[HandedOver]) -> list[str]:

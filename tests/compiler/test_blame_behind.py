@@ -46,6 +46,62 @@ def test_what_is_set_behind_the_path_is_blamed_there(
     assert f'needs a value that the path computes ("last", k.cu:{where}, PTX line' in line
 
 
+def test_the_clause_of_what_is_kept_behind_the_path_is_offered(tmp_path: Path) -> None:
+    source = BEHIND.replace("CLAUSE", "").replace("UPDATE", "if (v > last) last = v;")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert (
+        "the loop only keeps the most, say so on the loop of line 3: reduction(max: last)" in line
+    )
+
+
+FLAG = """__global__ void k(const int *x, int *z, int n) {
+    bool all = true; int count = 0;
+#pragma ccc for reduction(&: all) reduction(+: count)
+    for (int i = threadIdx.x; i < n; i += 64) {
+        bool in = false;
+#pragma ccc while
+        for (int j = 0; j < x[i]; ++j) if (x[i + j] > x[j]) in = !in;
+        all = all && in;
+        if (in) ++count;
+    }
+    z[threadIdx.x] = all + count;
+}
+"""
+
+
+def test_of_several_clauses_the_flag_by_branches_is_told_how_to_be_written(
+    tmp_path: Path,
+) -> None:
+    (line,) = said(FLAG, tmp_path, Options(strategy=COLLECT))
+    assert 'nvcc makes branches of "&&" and "||": write "all &= in"' in line
+    assert (
+        said(FLAG.replace("all = all && in", "all &= in"), tmp_path, Options(strategy=COLLECT))
+        == []
+    )
+
+
+LAST = """__global__ void k(const int *x, int *y, int *z, int n) {
+    int first = -1;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 64) {
+        int set = 1;
+#pragma ccc if
+        if (x[i] > 4) {
+            for (int k = 0; k < x[i]; ++k) { set = set * 3 + x[set & 7]; if (!set) break; }
+            if (set >> 31) { if (first < 0) first = i; }
+        }
+        y[i] = set;
+    }
+    z[threadIdx.x] = first;
+}
+"""
+
+
+def test_what_goes_on_is_blamed_and_not_what_the_rest_needs(tmp_path: Path) -> None:
+    (line,) = said(LAST, tmp_path, Options(strategy=COLLECT))
+    assert '("first", k.cu:9, PTX line ' in line
+
+
 TOP = """__global__ void k(const float *x, float *y, float *z, const int *at, int n) {
     int i, k, j; float t, mx = 0;
 #pragma ccc for

@@ -99,6 +99,9 @@ def _maker(
         return culprit
     handed = facts.liveness.live_in(path.join)
     made = [one for one in needed if not handed.isdisjoint(one.defined())]
+    # What the rest of the iteration needs, too, may be made on the way to it.
+    carried = handed & facts.liveness.live_in(path.turn.header)
+    made = [one for one in made if not carried.isdisjoint(one.defined())] or made
     floating = [one for one in made if one.types[-1:] in (("f32",), ("f64",))]
     return (floating or made or [culprit])[-1]
 
