@@ -11,8 +11,7 @@ from typing import Any
 from ccc.analysis.paths.array_hints import ANOTHER_LOOP, IN_PATH
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.find import LOOP_LEFT
-from ccc.analysis.paths.induction import BEFORE_IT, SUMS
-from ccc.analysis.paths.parting import BY_ONE, DECIDES
+from ccc.analysis.paths.induction import SUMS
 from ccc.compiler.advice import parts_of, with_rest
 from ccc.compiler.cases import SourceCases
 from ccc.compiler.lacking_clauses import (
@@ -24,6 +23,7 @@ from ccc.compiler.lacking_clauses import (
     with_extreme,
 )
 from ccc.compiler.lines import LineTable
+from ccc.compiler.of_loops import ON_LOOP, with_bound, with_jump, with_loop, with_parting
 from ccc.compiler.respelled import FLUSHED, MISUSED, flags, respelled
 from ccc.errors import Span
 from ccc.frontend.marking import Marked
@@ -38,7 +38,6 @@ _ATOMIC = re.compile(r"PTX line \d+: (?:atom|red)\b")
 _CALLEE = re.compile(r"call\S*\s+(?:\([^()]*\),\s*)?([\w$]+)")
 _PREDICATE = re.compile(r"PTX line \d+: [^\s;]*\.pred\b")
 _PLACE = re.compile(r"\((?=[^()]*PTX line)")
-_JUMPS = re.compile("the path (?:jumps out of|returns from) [^;]*")
 ARRAY = "(an array of the thread's own)"
 _ABOUT = {
     UNINITIALISED: "uninitialised",
@@ -75,7 +74,6 @@ ELEMENTS = (
     "if the loop only updates its elements, have a variable for each of them in its place, and say "
     "so on the loop: reduction({}: variables)"
 )
-_ON_LOOP = "say so on the loop"
 _TEXTS = ("reason", "declined")
 _PROMISE = re.compile(
     r"(, or promise )noalias\(a, b\) of the pointers read in PTX line ([\d, ]+) "
@@ -137,34 +135,35 @@ class Blame:
 
     def _text(self, remark: Remark, text: str) -> str:
         """A reason with the names of variables, and the place before each instruction."""
-        first = _IN_PTX.search(text)
-        text = self._with_bound(remark, self._with_promise(remark, text))
+        first, suspects, at = _IN_PTX.search(text), self._marked.suspects, remark.position
+        text = with_bound(suspects, at, self._with_promise(remark, text))
         places = self._places(int(first[1])) if first else []
         names = self._names(remark, text, places)
         if not names and _about(text) == "arrays":
             text, names = self._with_variables(remark, text, places)
-        text = respelled(self._marked.suspects, remark.position, text, names)
+        text = respelled(suspects, at, text, names)
         text = self._with_misused(remark, text, names)
-        if behind := lacking_behind(self._marked.suspects, remark.position, text, names):
+        if behind := lacking_behind(suspects, at, text, names):
             text, names = with_clauses(text, behind), []
         is_of_several = len(names) > 1 and _about(text) == "carried"
-        suspects = self._marked.suspects if is_of_several else None
-        unnamed = lacking(suspects, remark.position, text, names)
+        unnamed = lacking(suspects if is_of_several else None, at, text, names)
         if unnamed:
             names = [name for _, name in unnamed]
             text = with_clauses(text, unnamed)
         text = self._with_elements(remark, self._with_choice(remark, text, names), names)
-        extreme = self._marked.suspects.extreme(remark.position) if self._marked.suspects else None
+        extreme = suspects.extreme(at) if suspects else None
         if extreme and extreme[1] in names:
             text = with_extreme(text, *extreme)
         elif len(names) == 1:
             text = self._with_operation(remark, text, names[0])
         elif names:
             text = text.replace(REDUCTION_HINT, SEVERAL)
-        elif REDUCTION_HINT in text and self._marked.suspects:
-            behind = self._marked.suspects.unnamed(remark.position, around=True)
+        elif REDUCTION_HINT in text and suspects:
+            behind = suspects.unnamed(at, around=True)
             text = with_clauses(text, behind) if behind else text.replace(REDUCTION_HINT, ALL_OWN)
-        text = self._with_loop(remark, self._with_jump(remark, self._with_parting(remark, text)))
+        places_told = list(map(self._span, _IN_PTX.finditer(text)))
+        text = with_parting(suspects, at, text, places_told[-1] if places_told else None)
+        text = with_loop(suspects, at, with_jump(suspects, at, text))
         named = names if len(names) <= _MOST_NAMED else []
         quoted = " or ".join(f'"{name}"' for name in named)
         if quoted and first is None:
@@ -198,31 +197,9 @@ class Blame:
         if found is None or _about(text) != "carried" or not {*found[:2]} & {*names}:
             return text
         chosen, best, by, branch = found
-        hint = f'set "{chosen}" where "{best}" is, "{branch}", and {_ON_LOOP}: '
+        hint = f'set "{chosen}" where "{best}" is, "{branch}", and {ON_LOOP}: '
         head, _, tail = parts_of(text)
         return f"{head}; {with_rest(f'{hint}reduction({by}: {best})', tail)}"
-
-    def _with_jump(self, remark: Remark, text: str) -> str:
-        """What is said of a jump names its line."""
-        suspects, head = self._marked.suspects, _JUMPS.match(text)
-        span = suspects.jump(remark.position) if suspects and head else None
-        return f"{text[: head.end()]} ({span}){text[head.end() :]}" if head and span else text
-
-    def _with_parting(self, remark: Remark, text: str) -> str:
-        """What is said of a branch that may part lanes names the variable that decides it."""
-        suspects, places = self._marked.suspects, list(map(self._span, _IN_PTX.finditer(text)))
-        line = places[-1] if DECIDES in text and places else None
-        name = suspects.decides(remark.position, line) if suspects and line else None
-        if name is None:
-            return text
-        told = text.replace(DECIDES, f'"{name}"')
-        return told.replace(BY_ONE, BY_ONE.replace(" x,", f" {name},"))
-
-    def _with_loop(self, remark: Remark, text: str) -> str:
-        """What is to be said on a loop names the line where that is marked, of several loops."""
-        suspects = self._marked.suspects
-        span = suspects.loop_of_several(remark.position) if suspects and _ON_LOOP in text else None
-        return text.replace(_ON_LOOP, f"{_ON_LOOP} of line {span.line}") if span else text
 
     def _with_misused(self, remark: Remark, text: str, names: Sequence[str]) -> str:
         """What is said of reductions speaks of those with which the loop does more than that; where
@@ -304,19 +281,7 @@ class Blame:
         suspects = self._marked.suspects
         sums = suspects.sums(remark.position) if suspects else []
         text = text.replace(SUMS, f"reduction(+: {', '.join(sums)})") if sums else text
-        return self._with_bound(remark, text)
-
-    def _with_bound(self, remark: Remark, text: str) -> str:
-        """A hint at the bound of a loop says which it is, and of what counter."""
-        suspects = self._marked.suspects
-        found = suspects.bound(remark.position) if suspects and BEFORE_IT in text else None
-        if found is None:
-            return text
-        counter, bound = found
-        told = BEFORE_IT.replace("its bound", f'its bound "{bound}"')
-        return text.replace(
-            BEFORE_IT, told.replace("its counter's type", f'the type of "{counter}"')
-        )
+        return with_bound(suspects, remark.position, text)
 
     def _named(
         self, remark: Remark, context: Sequence[Mapping[str, Any]]

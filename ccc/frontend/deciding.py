@@ -1,4 +1,4 @@
-"""Which variable decides a branch, as its condition says."""
+"""Which variables decide branches and loops, as their conditions say."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
-from ccc.frontend.syntax import declared_in, identifiers_in
+from ccc.frontend.syntax import declared_in, every_node, identifiers_in
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -31,3 +31,29 @@ def decides(loop: Node, is_meant: Callable[[Node], bool]) -> str | None:
         if name.text in own
     }
     return (names.pop() or b"").decode(errors="replace") if len(names) == 1 else None
+
+
+def asks_for(branch: Node, name: bytes) -> bool:
+    """Whether the condition of a branch or a loop names a variable."""
+    condition = branch.child_by_field_name("condition")
+    return condition is not None and any(
+        node.type == "identifier" and node.text == name for node in every_node(condition)
+    )
+
+
+def compared(loop: Node) -> tuple[str, str] | None:
+    """The counter of a loop, and what its condition compares that with."""
+    condition = loop.child_by_field_name("condition")
+    if condition is None:
+        return None
+    changed = {base.text for base in updates.changed(loop)}
+    for test in updates.every(condition, lambda node: node.type == "binary_expression"):
+        sides = [test.child_by_field_name(field) for field in ("left", "right")]
+        for one, other in (sides, sides[::-1]):
+            if one is not None and other is not None and one.text in changed:
+                return _text(one), " ".join(_text(other).split())
+    return None
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode(errors="replace")

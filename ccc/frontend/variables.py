@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from ccc.errors import Span
 from ccc.frontend import pointers, reductions, updates
-from ccc.frontend.deciding import decides
+from ccc.frontend.deciding import asks_for, compared, decides
 from ccc.frontend.handed import HandedOver, handed_over
 from ccc.frontend.syntax import (
     LOOPS,
     cases_of,
     declarations,
     declared_in,
-    every_node,
     floating_type,
     function_around,
     identifiers_in,
@@ -328,26 +327,12 @@ class Suspects:
         """Whether the condition of the annotated loop around a statement asks for a variable."""
         placed = self._at(at)
         loops = self._placement.loops_around(placed) if placed else []
-        condition = loops[-1].statement.child_by_field_name("condition") if loops else None
-        return condition is not None and any(
-            node.type == "identifier" and node.text == name.encode()
-            for node in every_node(condition)
-        )
+        return bool(loops) and asks_for(loops[-1].statement, name.encode())
 
     def bound(self, at: Span) -> tuple[str, str] | None:
         """The counter of a loop, and what its condition compares that with."""
         placed = self._at(at)
-        condition = placed.statement.child_by_field_name("condition") if placed else None
-        if placed is None or condition is None:
-            return None
-        changed = {base.text for base in updates.changed(placed.statement)}
-        tests = updates.every(condition, lambda node: node.type == "binary_expression")
-        for test in tests:
-            sides = [test.child_by_field_name(field) for field in ("left", "right")]
-            for one, other in (sides, sides[::-1]):
-                if one is not None and other is not None and one.text in changed:
-                    return _texts([one])[0], " ".join(_texts([other])[0].split())
-        return None
+        return compared(placed.statement) if placed else None
 
     def label(self, at: Span, line: Span) -> str | None:
         """The label of a ``switch`` on a line, without its colon; None if there are several, or one

@@ -1,0 +1,48 @@
+"""What is said of loops, with what the source calls it: their bounds, and where they are left."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ccc.analysis.paths.induction import BEFORE_IT
+from ccc.analysis.paths.parting import BY_ONE, DECIDES
+
+if TYPE_CHECKING:
+    from ccc.errors import Span
+    from ccc.frontend.variables import Suspects
+
+ON_LOOP = "say so on the loop"
+_JUMPS = re.compile("the path (?:jumps out of|returns from) [^;]*")
+
+
+def with_jump(suspects: Suspects | None, at: Span, text: str) -> str:
+    """What is said of a jump names its line."""
+    head = _JUMPS.match(text)
+    span = suspects.jump(at) if suspects and head else None
+    return f"{text[: head.end()]} ({span}){text[head.end() :]}" if head and span else text
+
+
+def with_parting(suspects: Suspects | None, at: Span, text: str, line: Span | None) -> str:
+    """What is said of a branch that may part lanes, on some line, names what decides it."""
+    name = suspects.decides(at, line) if suspects and line and DECIDES in text else None
+    if name is None:
+        return text
+    told = text.replace(DECIDES, f'"{name}"')
+    return told.replace(BY_ONE, BY_ONE.replace(" x,", f" {name},"))
+
+
+def with_loop(suspects: Suspects | None, at: Span, text: str) -> str:
+    """What is to be said on a loop names the line where that is marked, of several loops."""
+    span = suspects.loop_of_several(at) if suspects and ON_LOOP in text else None
+    return text.replace(ON_LOOP, f"{ON_LOOP} of line {span.line}") if span else text
+
+
+def with_bound(suspects: Suspects | None, at: Span, text: str) -> str:
+    """A hint at the bound of a loop says which it is, and of what counter."""
+    found = suspects.bound(at) if suspects and BEFORE_IT in text else None
+    if found is None:
+        return text
+    counter, bound = found
+    told = BEFORE_IT.replace("its bound", f'its bound "{bound}"')
+    return text.replace(BEFORE_IT, told.replace("its counter's type", f'the type of "{counter}"'))
