@@ -51,6 +51,21 @@ def thread_number(emit: Emitter) -> Register:
     return THREAD_NUMBER.emit(emit)["thread"]
 
 
+BLOCK_WARPS = Snippet("""
+    .reg .b32 %threads, %warps;
+        add.s32 %warps, %threads, 31;
+        shr.u32 %warps, %warps, 5;
+""")
+"""The warps of a block, of which the last may be partly filled."""
+
+
+def block_warps(emit: Emitter) -> Register:
+    """The warps that the block has, which may be fewer than it may have: where stacks are in
+    dynamic memory, the others have no share."""
+    threads = BLOCK_THREADS.emit(emit)["threads"]
+    return BLOCK_WARPS.emit(emit, threads=threads)["warps"]
+
+
 def known_block_size(function: Function, promised: int | None) -> int:
     """The most threads a block of this kernel can have, as far as that is known."""
     known = [_product(function.limits[k]) for k in SIZES if k in function.limits]

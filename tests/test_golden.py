@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from assembled import all_assemble, failure
-from breadth import one_in, runs_long
+from breadth import always, one_in, runs_long
 from collecting import transform
 from folders import ERRORS, GOLDEN
 from goldens import Golden, lines_said
@@ -23,9 +23,11 @@ from ccc.compiler.transform import Transformed
 from ccc.device import gpu
 from ccc.emulator import Module, Race
 from ccc.emulator.run.races import new_races
+from ccc.emulator.translate.variables import SHARED_LIMIT
 from ccc.errors import CccError
 from ccc.harness.equivalence import Launch, difference, run
 from ccc.parse import parse_function, parse_module
+from ccc.passes.context_collection import context_stack
 from ccc.snippet import Snippet
 from ccc.toolkit import find as toolchain
 
@@ -40,6 +42,13 @@ ENOUGH = 5_000
 """Warp instructions of all random orders in which a kernel is run."""
 ORDERS = 4 if runs_long else 1
 """The most random orders in which one is run."""
+
+BLOCK_WIDE = sorted(
+    path
+    for hint in ("block_lists*", "*pool*")
+    for path in GOLDEN.glob(f"context-collection/{hint}.ptx")
+)
+"""Those in which warps look into the shares of others."""
 
 SMALL = 6_200
 """Bytes of a small golden file."""
@@ -172,6 +181,22 @@ def test_batches_leave_the_same_memory(path: Path) -> None:
         found, _ = run(after, "k", golden.launch, schedule=schedule, races=races)
         assert difference(expected, found) is None, f"schedule {schedule}"
     assert not (races and new_races(races_of(before, golden.launch), races))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", always(COLLECTED, BLOCK_WIDE.__contains__), ids=name)
+def test_stacks_at_the_end_of_dynamic_memory_leave_the_same_memory(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Launches add them for the warps that they have: none may look for one that there is not, nor
+    where the kernel's own dynamic memory begins."""
+    golden, _, expected = original(path)
+    monkeypatch.setattr(context_stack, "static_room", lambda _: -1)
+    result = transform(golden.before, replace(golden.options, shared_limit=SHARED_LIMIT))
+    places = result.ptx.count(f", {context_stack.NAME};")
+    assert places == result.ptx.count("%dynamic_smem_size")
+    found, _ = run(Module(result.ptx), "k", golden.launch)
+    assert difference(expected, found) is None
 
 
 def races_of(module: Module, launch: Launch) -> list[Race]:

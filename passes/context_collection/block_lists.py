@@ -34,9 +34,8 @@ from ccc.passes.context_collection.stored_tasks import StoredTasks
 from ccc.passes.context_collection.tail_pool import AFTER_OTHERS, find_share, has_company
 from ccc.passes.context_collection.task_code import OWNER
 from ccc.passes.context_collection.task_counts import reduces
-from ccc.passes.launch_shape import known_block_size, thread_number
+from ccc.passes.launch_shape import block_warps, thread_number
 from ccc.passes.strategies.strategy import COUNTS
-from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Given, Snippet
 
 if TYPE_CHECKING:
@@ -121,11 +120,11 @@ BEGIN = Snippet("""
 NONE = Snippet(
     """
     .reg .pred %done;
-    .reg .b32 %number, %list, %rank_bytes, %warp_bytes, %step;
+    .reg .b32 %number, %list, %rank_bytes, %warp_bytes, %step, %warps;
         shr.u32 %number, %rank_bytes, 2;
         shr.u32 %step, %warp_bytes, 2;
     CLEAR:
-        setp.ge.u32 %done, %number, WARPS;
+        setp.ge.u32 %done, %number, %warps;
         @%done bra CLEARED;
         call find, (%list, %number);
         st.volatile.shared.b32 [%list+TOTAL], 0;
@@ -134,7 +133,6 @@ NONE = Snippet(
         bra CLEAR;
     CLEARED:
     """,
-    "WARPS",
     "TOTAL",
     "TAKEN",
 )
@@ -267,19 +265,16 @@ AGAIN_IN_LIST = Snippet("""
 """)
 """An owner's slots lie in the share of its warp."""
 
-NEXT_LIST = Snippet(
-    """
+NEXT_LIST = Snippet("""
     .reg .pred %beyond, %other;
-    .reg .b32 %number, %thread, %own;
+    .reg .b32 %number, %thread, %own, %warps;
         shr.u32 %own, %thread, 5;
         add.s32 %number, %number, 1;
-        setp.ge.u32 %beyond, %number, WARPS;
+        setp.ge.u32 %beyond, %number, %warps;
         @%beyond mov.b32 %number, 0;
         setp.ne.b32 %other, %number, %own;
         @%other bra ITEMS;
-    """,
-    "WARPS",
-)
+""")
 """Behind the last item of a list."""
 
 OVER_IN_BLOCK = Snippet("""
@@ -308,12 +303,6 @@ class BlockLists(StoredTasks):
         """Where a list's counts are, in the share of its warp."""
         return {"TOTAL": self.rows - COUNTS, "TAKEN": self.rows - COUNTS + 4}
 
-    @property
-    def _warps(self) -> int:
-        """The warps that a block may have."""
-        kernel = self.collector.kernel
-        return -(-known_block_size(kernel.function, kernel.options.max_block) // WARP_SIZE)
-
     def _find(self, emit: Emitter, target: Register, number: Register) -> None:
         """The share of a warp."""
         find_share(self.collector, emit, target, number)
@@ -327,9 +316,8 @@ class BlockLists(StoredTasks):
         )  # fmt: skip
         if has_company(collector):
             AFTER_OTHERS.emit(emit)
-        none = NONE.of(WARPS=self._warps, **self._counts)
-        none.emit(
-            emit, find=self._find,
+        NONE.of(**self._counts).emit(
+            emit, find=self._find, warps=block_warps(emit),
             rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
         )  # fmt: skip
 
@@ -403,7 +391,8 @@ class BlockLists(StoredTasks):
         self._emit_turn(emit, number, last, (head, latch, next_list))
         emit = self.collector.at(next_list)
         thread = thread_number(emit)
-        NEXT_LIST.of(WARPS=self._warps).emit(emit, number=number, thread=thread, ITEMS=head)
+        warps = block_warps(emit)
+        NEXT_LIST.emit(emit, number=number, thread=thread, warps=warps, ITEMS=head)
         if self.sums:
             self.sums.flush_to_slots(emit, last["last_task"], last["last_owner"], last["last_list"])
         return emit

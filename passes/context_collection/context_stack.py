@@ -21,6 +21,8 @@ from ccc.ptx.dynamic_stack import ALIGNMENT, added, note
 from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Snippet
 
+NAME = "ccc_context_stack"
+
 FROM_THE_END = Snippet(
     """
     .reg .pred %short;
@@ -153,7 +155,7 @@ def join(emit: Emitter, target: Register, parts: list[Register]) -> None:
 
 def stack_name(function: Function) -> str:
     """The variable that all stacks of a function are in."""
-    return function.names.free("ccc_context_stack")
+    return function.names.free(NAME)
 
 
 def reserve_stack(

@@ -150,8 +150,9 @@ class TailPool(SequentialDispatch):
 
     def _counts(self, emit: Emitter) -> Address:
         """Where the block counts its last tasks, and its threads: in the first warp's share."""
-        stack = stack_name(self.function)
-        return Address(emit.define("mov.u32", "b32", stack, name="counts"), self.layout.tops)
+        counts = emit.function.registers.fresh("b32", "counts")
+        find_share(self, emit, counts, emit.define("mov.u32", "b32", 0, name="first"))
+        return Address(counts, self.layout.tops)
 
     def _emit_last(self, emit: Emitter) -> Emitter:
         """Hand the last tasks to the block, and run some of them."""

@@ -17,7 +17,7 @@ from ccc.ir.nodes import Function
 from ccc.ir.operands import Register, Special
 from ccc.passes.grid_stride.task_counter import CounterTable
 from ccc.passes.grid_stride.virtual_grid import ROWS, Schedule, X, Y, Z, in_digits
-from ccc.passes.launch_shape import BLOCK_THREADS, thread_number
+from ccc.passes.launch_shape import block_warps, thread_number
 from ccc.snippet import Snippet
 
 LANE = Special("%laneid")
@@ -164,18 +164,11 @@ IS_LAST = Snippet("""
 """)
 """Behind the loop: who took the last number of a counter gives it back."""
 
-WARPS = Snippet("""
-    .reg .b32 %threads, %warps;
-        add.s32 %warps, %threads, 31;
-        shr.u32 %warps, %warps, 5;
-""")
-"""Where warps take chunks, each of a block's has a counter,"""
-
 NUMBER = Snippet("""
     .reg .b32 %thread, %warp;
         shr.u32 %warp, %thread, 5;
 """)
-"""the one of its number."""
+"""Where warps take chunks, each of a block's has a counter, the one of its number."""
 
 
 def shared_name(function: Function) -> str:
@@ -259,16 +252,12 @@ class Dynamic(Schedule):
     def finish(self, emit: Emitter, idle: str) -> None:
         """Who took the last number of a counter gives it back."""
         IS_LAST.emit(emit, self.scope, FINISHED=self.finished, IDLE=idle)
-        used = emit.define("mov.u32", "b32", 1, name="used") if self.for_block else _warps(emit)
+        used = (
+            emit.define("mov.u32", "b32", 1, name="used") if self.for_block else block_warps(emit)
+        )
         number = self._counter_number(emit)
         self.table.give_back(emit, self.scope["counter"], number, used, idle)
 
     def describe(self) -> dict[str, Any]:
         """What the resident blocks are counted with."""
         return {"schedule": "dynamic", "chunk": self.chunk, "resident": self.room.describe()}
-
-
-def _warps(emit: Emitter) -> Register:
-    """The warps of a block."""
-    threads = BLOCK_THREADS.emit(emit)["threads"]
-    return WARPS.emit(emit, threads=threads)["warps"]
