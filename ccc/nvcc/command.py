@@ -420,8 +420,8 @@ def finish(command: Command, outcome: nvcc.Outcome) -> int:
         from ccc.nvcc.explain import explain  # noqa: PLC0415 - rich takes long to load
 
         print(explain(outcome.report), end="", file=sys.stderr)
-    has_kernels = not outcome.code or outcome.report["kernels"]
-    if command.report and has_kernels and _compiled(command):
+    has_told = not outcome.code or outcome.report["kernels"] or outcome.diagnostics
+    if command.report and has_told and _compiled(command):
         write(
             reports.place(command.report, command.seen), json.dumps(outcome.report, indent=2) + "\n"
         )

@@ -112,6 +112,15 @@ def test_a_refused_path_is_an_error_under_strict(project: Project) -> None:
     assert [(path["line"], path["applied"]) for path in kernel["paths"]] == [(7, False)]
 
 
+@pytest.mark.slow
+def test_under_strict_there_is_a_report_of_annotations_that_left_no_code(project: Project) -> None:
+    project.write("k.cu", f"void f(int *x, int n) {{\n{LOOP}}}")
+    words = "--ccc-strict", "--ccc-report=r.json"
+    said = project("k.cu", "-arch=sm_90", "-o", "k.ptx", *words, code=1)
+    assert said.startswith(f"k.cu:2:1: error: {HOST}")
+    assert json.loads(project.read("r.json"))["kernels"] == []
+
+
 PATH = "#pragma ccc if\nif (x[i] > 3) x[i] = x[i] * 77 % 13;\n"
 LOOP = f"#pragma ccc for\nfor (int i = 0; i < n; i++) {{\n{PATH}}}\n"
 HOST = "this function is compiled for the host, where annotations have no effect"
