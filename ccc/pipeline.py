@@ -202,8 +202,9 @@ class Kernel:
     wanted_room: dict[str, int] = field(default_factory=dict)
     """The bytes a warp that all paths of a loop would take, of which some are left for want of
     room, by the label of its header."""
-    declined: dict[Marker, str] = field(default_factory=dict)
-    """Why the strategy that was asked for does not apply to a path, by its marker."""
+    declined: dict[tuple[Marker, int], str] = field(default_factory=dict)
+    """Why the strategy that was asked for does not apply to a path, by its marker and the line of
+    that: the cases of a switch, and copies, have equal ones."""
     withdrawn: Withdrawn = field(default_factory=dict)
     """What was asked for and does not apply: all is done as if nobody had."""
     announced: set[Marker] = field(default_factory=set)
@@ -252,7 +253,11 @@ class Kernel:
 
     def decline(self, marker: Marker, reason: str) -> None:
         """Say why the strategy that was asked for does not apply to a path; another one may."""
-        self.declined[marker] = reason
+        self.declined[marker, marker.line] = reason
+
+    def why_declined(self, marker: Marker) -> str | None:
+        """Why that is so, if it is."""
+        return self.declined.get((marker, marker.line))
 
     @cached_property
     def annotations(self) -> list[KernelRecord]:

@@ -247,7 +247,7 @@ def leave_with_another(record: PathRecord, kernel: Kernel) -> None:
     """Say that a path is left with another one, which is no news but to who asked for it, if that
     could be done there."""
     request = kernel.request_of(record.path)
-    if request is not None and request.insists and record.marker not in kernel.declined:
+    if request is not None and request.insists and not kernel.why_declined(record.marker):
         record.reason = NEEDS_LEFT + ASK_THERE
     else:
         record.leave_alone(NEEDS_LEFT)
@@ -377,7 +377,7 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
         ]
         if layout.share <= (room if asking else static):
             for marker in asking:
-                kernel.declined.pop(marker, None)
+                kernel.declined.pop((marker, marker.line), None)
             return Choice(decision, strategy, start)
         for marker in asking:
             kernel.decline(marker, no_room(kernel, layout.share))

@@ -1,4 +1,6 @@
-"""What else is in the way of paths that were left since the next iteration seems to need a value.
+"""What is known of paths from another compilation of the source.
+
+Of paths that were left since the next iteration seems to need a value: what else is in the way.
 
     int base;                                        // in each iteration another variable
     if (lane == leader) base = atomicAdd(count, n);
@@ -10,7 +12,7 @@ same, then for another reason: that is what users have to hear of. A value they 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 
 from ccc.compiler.said import SEVERITIES, DevicePass, Remarks
@@ -38,6 +40,23 @@ def learned(done: DevicePass, given: DevicePass, *, strict: bool) -> DevicePass:
     before, now = _said(done.remarks, strict=strict), _said(remarks, strict=strict)
     kept = [one for one in done.diagnostics if one in now or one not in before]
     return replace(done, remarks=remarks, diagnostics=list(dict.fromkeys([*kept, *now])))
+
+
+def as_marked(remarks: Remarks, before: Remarks) -> Remarks:
+    """Remarks, with what was said ``before``, when more was marked, of paths in inner loops that
+    are marked no more: users see the annotation there."""
+    from ccc.analysis.paths.find import IN_TURNS  # noqa: PLC0415 - loaded by transform
+
+    def told(kernel: str, mine: Sequence[Remark]) -> list[Remark]:
+        is_inside: dict[Hashable, bool] = {}
+        for one in mine:
+            is_in_turns = (one.reason or "").startswith(IN_TURNS)
+            is_inside[of_arm(one)] = is_in_turns and is_inside.get(of_arm(one), True)
+        earlier = [one for one in before.get(kernel, ()) if is_inside.get(of_arm(one))]
+        known = set(map(of_arm, earlier))
+        return [*(one for one in mine if of_arm(one) not in known), *earlier]
+
+    return {kernel: told(kernel, mine) for kernel, mine in remarks.items()}
 
 
 def is_carried(remark: Remark) -> bool:

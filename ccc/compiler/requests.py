@@ -147,13 +147,13 @@ def _told(request: Request, is_wish: bool, record: PathRecord, kernel: Kernel) -
     is_own = "strategy" in marker.clauses or kernel.tuned_request(marker) is not None
     is_for_others = not is_own and not is_wish and _serves_another(request, record, kernel)
     of_another = None if is_for_others else OF_ANOTHER_KIND
-    return kernel.declined.get(marker) or record.reason or of_another
+    return kernel.why_declined(marker) or record.reason or of_another
 
 
 def _serves_another(request: Request, record: PathRecord, kernel: Kernel) -> bool:
     """Whether a path of the same loop, of which the same is asked, gets it, or is said why not."""
     return any(
-        one.remark.follows(request) or one.marker in kernel.declined
+        one.remark.follows(request) or kernel.why_declined(one.marker)
         for one in kernel.records
         if one.marker != record.marker
         and _loop_of(one) == _loop_of(record)

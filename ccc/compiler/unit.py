@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ccc.compiler import lines
-from ccc.compiler.learned import is_carried, learned
+from ccc.compiler.learned import as_marked, is_carried, learned
 from ccc.compiler.made import INSTEAD, why_not
 from ccc.compiler.said import SEVERITIES, DevicePass, Remarks
 from ccc.errors import CccError, Span, render
@@ -360,7 +360,7 @@ def _transform(
     )  # fmt: skip
     result = weighed(transformed, ptx, told, known, original)
     if blame:
-        result.remarks = blame.tell(result.remarks)
+        result.remarks = as_marked(blame.tell(result.remarks), done.remarks)
     made = result.remarks
     if options.measure and any(one.applied for mine in made.values() for one in mine):
         made = measured(original() if original else ptx, result, options)

@@ -19,6 +19,7 @@ from ccc.analysis.paths.induction import BEFORE_IT, STRICT, SUMS, SUMS_HINT
 from ccc.analysis.paths.last_test import find_last_test
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.options import COLLECT
+from ccc.passes.choice.beside import know_others
 from ccc.passes.choice.chosen import LEAVE, Chosen
 from ccc.passes.choice.cost_model import TOGETHER, LoopCost
 from ccc.passes.choice.exchange import ADAPTIVE, ARMS, TURNS
@@ -84,8 +85,10 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
         search = _Search.of(loop, [one.path for one in mine], kernel)
         kernel.ranks |= {path.key: rank for rank, path in enumerate(search.order)}
         served = search.best()
+        found = {one.path: search.chosen(one.path, served) for one in mine}
+        know_others(found, kernel)
         for one in mine:
-            chosen = search.chosen(one.path, served)
+            chosen = found[one.path]
             one.record.choice = chosen.details
             if search.is_asked(one.path):
                 continue
@@ -93,7 +96,7 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
                 unshared = why_unshared(one.path, kernel)
                 one.record.choice |= {"shared_out_reason": unshared} if unshared else {}
                 hint = _to_share_out(unshared)
-                chosen.is_wanted = bool(hint)  # then the annotation is not to be removed
+                chosen.is_wanted |= bool(hint)
                 one.record.leave_alone(chosen.reason(kernel) + hint)
             else:
                 kernel.chosen[one.path.key] = chosen.strategy

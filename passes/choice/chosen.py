@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +65,9 @@ class Chosen:
         missing: what is missing for those that would gain to be taken.
         with_it: of a path that is left, which loop would have to be handed on with it, and is not.
         is_alone: whether the annotation marks no other path.
-        is_wanted: whether it serves all the same, since something else is told to be missing.
+        common: those that may serve all paths of the annotation, whose clause is for all of them.
+        is_wanted: whether the annotation serves all the same, since something else is told to be
+            missing, or since another path needs it.
         waits: whether the loop as it was waits for memory, and not for lanes.
         iterations: those that a profile counted for a thread, in the mean.
     """
@@ -78,6 +81,7 @@ class Chosen:
     missing: dict[str, str]
     with_it: str = ""
     is_alone: bool = True
+    common: Collection[str] = ()
     is_wanted: bool = False
     waits: bool = False
     iterations: float | None = None
@@ -113,8 +117,9 @@ class Chosen:
             length = f"{length} without {unseen}, which is in no code of this file"
         if not self.considered:
             return f"{length}: no strategy that might gain applies"
-        able = [name for name in self.considered if name not in self.too_large]
-        best = max(able or self.considered, key=lambda name: self.considered[name])
+        names = [name for name in self.considered if name in self.common] or [*self.considered]
+        able = [name for name in names if name not in self.too_large]
+        best = max(able or names, key=lambda name: self.considered[name])
         low, high = self._range(best)
         span = span_of(round(low, FIGURES), round(high, FIGURES), WANTED)
         against = "" if self.is_alone else " as without it"
@@ -180,20 +185,31 @@ class Chosen:
         worst = self.at_worst.get(name, found)
         return min(worst, found), max(worst, found)
 
+    @property
+    def may_gain(self) -> bool:
+        """Whether some strategy might make it faster."""
+        return not all(map(self._gains_nothing, self.considered))
+
     def _gains_nothing(self, name: str) -> bool:
         """Whether a strategy would not be faster, whatever the lanes do."""
         most = round(self._range(name)[1], 2)
-        is_empty = not round(self.cost.own.instructions)
         never = not self.cost.lanes.executions
-        return most < 1 or never or ((is_empty or self.waits) and most < GAIN)
+        return most < 1 or never or ((self._is_empty or self.waits) and most < GAIN)
+
+    @property
+    def _is_empty(self) -> bool:
+        """Whether it does nothing itself."""
+        return not round(self.cost.own.instructions)
 
     def _way_out(self, name: str) -> str:
         """How to have it done; what would not be faster is not recommended."""
         lanes, insist = self.cost.lanes, f"strategy({name}) insists"
         loses = self._gains_nothing(name)
+        instead = REMOVE if self.is_alone and not self.is_wanted else ""
+        if loses and self._is_empty:
+            return instead
         if not lanes.is_known:
             tells_all = not lanes.is_told and not self.cost.path.repeats
-            instead = REMOVE if self.is_alone and not self.is_wanted else ""
             instead = instead if loses else insist
             return ", or ".join(filter(None, [TELL if tells_all else TELL_TURNS, instead]))
         if not loses:

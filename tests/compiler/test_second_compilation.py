@@ -55,6 +55,46 @@ def test_the_first_result_is_kept_where_the_second_cannot_be_compiled(
     assert bool(done.diagnostics) == (refused is not None)
 
 
+IN_A_WALK = """__global__ void __launch_bounds__(128)
+k(const float *x, float *y, int n, int depth) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float light = 0;
+        int z = 0;
+#pragma ccc while
+        do {
+            float v = x[z * n + i];
+            if (v < 0.1f) continue;
+#pragma ccc if {clause}
+            if (light < 0.9f) light += v * (1 - light) * expf(v - light) * logf(v);
+            else {
+                for (int j = 0; j < 9; ++j) light = light * expf(light);
+                break;
+            }
+        } while (++z < depth);
+        y[i] = light;
+    }
+}
+"""
+
+
+def test_of_a_path_in_a_loop_whose_annotation_is_left_that_is_told(tmp_path: Path) -> None:
+    """Without its marker the loop is one that nobody has annotated."""
+    lines = said(IN_A_WALK.replace("{clause}", "strategy(queue)"), tmp_path, Options())
+    assert not any("lies in a loop inside" in line for line in lines), lines
+    start = "k.cu:11:1: warning: strategy(queue) of path (then) does not apply: the tasks of a loop"
+    assert any(line.startswith(start) for line in lines), lines
+
+
+def test_arms_are_told_of_a_strategy_that_serves_all_of_them(tmp_path: Path) -> None:
+    """The other arm leaves the loop, and could be served by a strategy that this one cannot."""
+    lines = said(IN_A_WALK.replace("{clause}", ""), tmp_path, Options())
+    then, other = (line for line in lines if line.startswith("k.cu:11:1: remark: "))
+    assert "or strategy(merge) insists" in then
+    assert "else as the other arm" in other
+    assert "strategy(" not in other
+
+
 BEGUN = """__global__ void k(float *x, int n) {
 #pragma ccc for
     for (int i = threadIdx.x; i < n; i += blockDim.x) {

@@ -73,7 +73,7 @@ def test_each_path_gets_what_it_asks_for() -> None:
     second["strategy"] = "cases"
     decision = decided(kernel)
     assert [one.served_by(decision.strategies[0]) for one in decision.paths] == [MERGE, QUEUE]
-    assert kernel.declined[kernel.records[1].marker] == OTHERS
+    assert kernel.why_declined(kernel.records[1].marker) == OTHERS
 
 
 def test_what_does_not_apply_is_declined_with_a_reason() -> None:
@@ -81,7 +81,8 @@ def test_what_does_not_apply_is_declined_with_a_reason() -> None:
     kernel.records[0].marker.clauses["strategy"] = "batch7"
     ContextCollection().run(kernel)
     first, second = kernel.records
-    assert kernel.declined == {first.marker: "there are several paths"}
+    assert kernel.why_declined(first.marker) == "there are several paths"
+    assert kernel.why_declined(second.marker) is None
     assert (first.remark.strategy, second.remark.strategy) == ("queue", "queue")
 
 
@@ -218,7 +219,7 @@ def test_a_loop_that_cannot_be_there_twice_is_not_weighed(name: str, reason: str
     for record in kernel.records:
         record.marker.clauses["strategy"] = "adaptive"
     assert not any(one.name.startswith("adaptive") for one in decided(kernel).strategies)
-    assert kernel.declined == {record.marker: reason for record in kernel.records}
+    assert {kernel.why_declined(record.marker) for record in kernel.records} == {reason}
 
 
 def test_some_numbers_may_be_left_out() -> None:
@@ -233,6 +234,14 @@ def test_some_numbers_may_be_left_out() -> None:
 NO_ROOM = "its stacks do not fit into shared memory; say how large its blocks are: "
 
 
+def test_what_is_declined_of_one_case_is_not_of_others() -> None:
+    kernel = golden("many_cases")
+    first, second, *_ = (record.marker for record in kernel.records)
+    assert first == second
+    kernel.decline(first, "no")
+    assert (kernel.why_declined(first), kernel.why_declined(second)) == ("no", None)
+
+
 def test_what_was_asked_for_without_a_number_is_declined_if_none_of_them_fits() -> None:
     kernel = golden("lock_in_the_path")
     marker = kernel.records[0].marker
@@ -241,7 +250,7 @@ def test_what_was_asked_for_without_a_number_is_declined_if_none_of_them_fits() 
     for kilobytes in range(256):
         kernel.shared_limit = kilobytes * 1024
         choice = settle(decision, kernel, 0)
-        told = kernel.declined.get(marker)
+        told = kernel.why_declined(marker)
         said[choice.strategy.name] = told and told[: len(NO_ROOM)]
     assert said == {
         "leave": NO_ROOM, "merge": NO_ROOM,
@@ -330,7 +339,7 @@ def test_what_the_rest_needs_is_a_counter_or_a_sum() -> None:
     kernel = golden("while_task")
     kernel.records[0].marker.clauses["strategy"] = "sub_warp(4)"
     decided(kernel)
-    assert kernel.declined[kernel.records[0].marker] == DEPENDENT
+    assert kernel.why_declined(kernel.records[0].marker) == DEPENDENT
 
 
 def test_what_the_user_said_comes_along() -> None:

@@ -62,6 +62,8 @@ _ENDS_TURNS = "let it set a variable instead, for which that loop's condition as
 NOT_INLINED = "it is in a device function that was not inlined into its kernel"
 LOOP_LEFT = "the loop around it is left alone: "
 """How a reason begins that is one of another path."""
+IN_TURNS = "it lies in a loop inside the annotated one"
+"""The same of a path that one iteration may run several times."""
 
 
 Asked = Callable[[FoundPath, FoundLoop], bool]
@@ -198,8 +200,8 @@ class _Examination:
         if loop is None:
             self._check_loop(next(self.loops[o.header] for o in around if o.header in self.loops))
             raise Refused(
-                "it lies in a loop inside the annotated one, so one iteration may run it several "
-                f"times{_end_of(turn, self.facts)}; {self._annotate(turn, around)}"
+                f"{IN_TURNS}, so one iteration may run it several times"
+                f"{_end_of(turn, self.facts)}; {self._annotate(turn, around)}"
             )
         return loop, turn
 

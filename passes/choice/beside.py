@@ -1,0 +1,31 @@
+"""What is told of a path depends on others: of its annotation, and that need it.
+
+One clause asks for all paths of an annotation, and one line takes all of them away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ccc.analysis.paths.model import Path
+from ccc.passes.choice.chosen import Chosen
+from ccc.passes.choice.nesting import needed
+from ccc.pipeline import Kernel
+
+
+def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
+    """Let what is chosen for the paths of a loop know what else there is to tell: which strategies
+    may serve all of an annotation, and of which annotation something else is missing."""
+    arms: dict[int, list[Chosen]] = {}
+    for path, chosen in every.items():
+        arms.setdefault(path.marker.identifier, []).append(chosen)
+    for mine in arms.values():
+        common = set.intersection(*(set(chosen.considered) for chosen in mine))
+        for chosen in mine:
+            chosen.common = common
+    missed = (one for one in kernel.records if one.reason and not one.remark.has_vanished)
+    refused = {one.marker.identifier for one in missed}
+    gaining = [path for path, chosen in every.items() if chosen.may_gain]
+    wanted = {loop.key for path in gaining for loop in needed(path)}
+    for path, chosen in every.items():
+        chosen.is_wanted = path.key in wanted or path.marker.identifier in refused
