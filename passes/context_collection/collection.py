@@ -69,6 +69,7 @@ from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.long_tasks import LONG_TASKS
 from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Decision, Rewritten
+from ccc.passes.thresholds import FLATTEN_GAIN
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 from ccc.remark import span_of
@@ -87,6 +88,9 @@ GONE = (
 )
 
 FLATTEN = "; or ask for strategy(flatten), in which each lane keeps its own iterations"
+BY_TURNS = "whether that is faster depends on how turns differ, which a profile tells"
+NO_BOUND = 0.5
+"""Of what may be slower than this the figures tell nothing."""
 
 KNOWN = "not collected"
 
@@ -247,8 +251,10 @@ def _flatten_hint(path: LeftPath, kernel: Kernel) -> str:
     counts = counted([path], kernel) or [said_or_guessed(path)]
     expected = flattening(nest, counts[0], kernel)
     worst = expected if counts[0].is_known else flattening_at_worst(nest, kernel)
-    if round(max(worst, expected), 2) <= 1:
+    if max(worst, expected) < FLATTEN_GAIN:
         return ""
+    if worst < NO_BOUND:
+        return f"{FLATTEN}: {BY_TURNS}"
     return f"{FLATTEN}: expected {span_of(worst, expected)} times as fast"
 
 
