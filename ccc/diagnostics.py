@@ -87,7 +87,8 @@ def complaints(remarks: Mapping[str, Sequence[Remark]]) -> list[CccError]:
         return not (_key(one) in served or is_silent(one))
 
     denied = _in_short((one, None if _key(one) in followed else one.denial) for one in every)
-    refused = _in_short((one, one.refusal if is_refused(one) else None) for one in every)
+    told = without_idle_copies(every)
+    refused = _in_short((one, one.refusal if is_refused(one) else None) for one in told)
     return _by_kernel([*denied, *refused])
 
 
@@ -121,7 +122,7 @@ def _notes_of_kernel(every: Sequence[Remark]) -> Iterator[tuple[str, CccError]]:
         return one.note or (one.refusal if is_served else None)
 
     yield from _in_short((one, one.denial if _key(one) in followed else None) for one in every)
-    yield from _in_short((one, told(one)) for one in every)
+    yield from _in_short((one, told(one)) for one in without_idle_copies(every))
 
 
 def _key(one: Remark) -> Hashable:
@@ -132,6 +133,14 @@ def _key(one: Remark) -> Hashable:
 def _served(every: Iterable[Remark]) -> set[Hashable]:
     """The arms of which some copy was transformed."""
     return {_key(one) for one in every if one.applied}
+
+
+def without_idle_copies(every: Sequence[Remark]) -> list[Remark]:
+    """Without the copies that would gain nothing of arms none of which was transformed and some
+    cannot be: users hear of these, and not of what unrolling or peeling left over."""
+    refused = {_key(one) for one in every if one.reason is not None and not one.has_vanished}
+    refused -= _served(every)
+    return [one for one in every if one.advice is None or _key(one) not in refused]
 
 
 def _followed(every: Iterable[Remark]) -> set[Hashable]:

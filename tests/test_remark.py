@@ -124,6 +124,14 @@ def noted(*remarks: Remark) -> list[str]:
     return [line.removeprefix("k.cu:7:5: remark: ") for line in notes(report({"k": remarks}))]
 
 
+def test_of_copies_that_cannot_be_transformed_alone_is_told() -> None:
+    """Unrolling left over the others, outside of the loop that is in the way: no user sees them."""
+    why = "it lies in a loop inside the annotated one"
+    copies = [missed(f"{why} (PTX line {line}: bra;)", "k") for line in (3, 5)] + [left(7)]
+    assert told(*copies) == [f"path left as it was: {why} (PTX line 3: bra;) [in k]"]
+    assert noted(*copies) == []
+
+
 def test_of_several_cases_the_first_is_told_of_in_full() -> None:
     cases = [left(25 * n + 7, f"case {n}, line {n}") for n in (1, 2, 3)]
     assert noted(*cases) == [

@@ -164,6 +164,16 @@ def test_of_several_cases_or_copies_the_first_note_says_all(
     assert "7 machine instructions by its code: expected 0.79" in second  # a log has no order
 
 
+def test_of_copies_with_one_reason_there_is_one_note() -> None:
+    reasons = [f"the loop may be left (PTX line {line}: bra L;); skip the rest" for line in (3, 5)]
+    place = Span("k.cu", 4, 9), "k", "if", "then"
+    copies = [Remark("missed", *place, reason=one) for one in reasons]
+    other = Remark("missed", *place, reason="there is a barrier")
+    heads = [note.directive for note in notes(*copies, other)]
+    assert heads == ["if (then, copies 1, 2 of 3)", "if (then, copy 3 of 3)"]
+    assert len(notes(*copies)) == 1
+
+
 def test_a_way_out_is_told_once_and_as_a_sentence() -> None:
     span = Span("k.cu", 3, 9)
     note = Note(span, "error", "", 'unknown directive "fi"', way_out='did you mean "if"?')

@@ -16,6 +16,7 @@ from rich.text import Text
 from ccc.compiler.advice import parts_of
 from ccc.compiler.launchable import SMALLER
 from ccc.demangle import demangle
+from ccc.diagnostics import without_idle_copies
 from ccc.errors import Span
 from ccc.likewise import copies, likewise, with_copy
 from ccc.nvcc.explain import considered
@@ -133,11 +134,12 @@ def notes_of(outcome: Outcome, kernel: str | None = None) -> list[Note]:
 
 
 def _remarks_of(report: Report, arch: str) -> list[Remark]:
-    """The remarks of an architecture, but for code that vanished while a copy of it did not."""
+    """The remarks of an architecture, but for code that vanished while a copy of it did not, and
+    for copies that would gain nothing while others cannot be transformed."""
     mine = [one for one in report["kernels"] if one.get("arch", "") == arch]
     remarks = [one for told in read_report({"kernels": mine}).values() for one in told]
     is_silent = silent_among(remarks)
-    return [one for one in remarks if not is_silent(one)]
+    return [one for one in without_idle_copies(remarks) if not is_silent(one)]
 
 
 def _numbered(notes: Iterable[Note]) -> list[Note]:
@@ -221,13 +223,14 @@ def summary(notes: Sequence[Note], archs: Sequence[str]) -> str:
 
 
 def _merged(notes: Sequence[tuple[Note, str]], count: int) -> Iterator[Note]:
-    """Notes that say the same of several kernels, as one; each with its architecture, which is told
-    where the note is not true of all of them, which are so many."""
+    """Notes that say the same of several kernels, or of copies at other places of the PTX, as one;
+    each with its architecture, which is told where the note is not true of all of them, which are
+    so many."""
     found: dict[Note, dict[str, dict[str, None]]] = {}
+    firsts: dict[Note, Note] = {}
     for note, arch in notes:
-        bare = replace(note, kernels=(), culprits=())
-        same = next((one for one in found if replace(one, kernels=(), culprits=()) == bare), note)
-        kernels = found.setdefault(same, {})
+        bare = replace(note, kernels=(), culprits=(), title=PLACE.sub("", note.title))
+        kernels = found.setdefault(firsts.setdefault(bare, note), {})
         for kernel in note.kernels:
             kernels.setdefault(kernel, {})[arch] = None
     for note, kernels in found.items():
