@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -79,8 +79,9 @@ class Annotations:
         """Read every pragma and find its statement; fills ``errors`` and ``warnings``."""
         for number, match in enumerate(self.pragmas, 1):
             self._place(number, match)
-        if self.errors:  # a pragma that cannot be read would make others look misplaced
-            self.errors = [*self.misspelt, *self.errors]
+        if self.errors:  # a pragma that cannot be read would make others seem to lack a loop
+            mistakes = [*self.errors, *self._mistakes_of_their_own()]
+            self.errors = [*self.misspelt, *sorted(mistakes, key=_line)]
             return
         wrongly: list[Placed] = []
         for placed in sorted(self.placement.placed, key=lambda one: one.at):
@@ -102,6 +103,14 @@ class Annotations:
                 self.warnings.append(self._complaint_of_name(placed, unused))
         if self.errors and self.misspelt:  # and so would one that was taken for none
             self.errors = self.misspelt
+
+    def _mistakes_of_their_own(self) -> Iterator[CccError]:
+        """What is wrong with pragmas whatever else there is."""
+        for placed in self.placement.placed:
+            if error := self.placement.misplaced(placed):
+                yield self._complaint(placed.match, error)
+            elif wrong := self.placement.names.wrong(placed):
+                yield self._complaint_of_name(placed, wrong)
 
     @cached_property
     def misspelt(self) -> list[CccError]:
@@ -219,6 +228,10 @@ class Annotations:
         words = placed.match[3].decode(errors="replace")
         at = place_of(without_comments(words), mistake.name)
         return self._complaint(placed.match, mistake.message, words[:at])
+
+
+def _line(error: CccError) -> int:
+    return error.span.line if error.span else 0
 
 
 def _blanked(code: bytes, ranges: list[tuple[int, int]]) -> bytes:

@@ -47,8 +47,12 @@ DIRECTIVES = {
     "callable": DirectiveKind("the declaration of a __device__ function of another file"),
 }
 
-_MEANT_BY = {"parallel": "for", "loop": "for"}
-"""By words of OpenMP, the directives that are like theirs."""
+_MEANT_BY = {
+    "parallel": "for", "loop": "for", "do": "while",
+    "for_variable": "for variable", "forvariable": "for variable", "variable": "for variable",
+    "for_const": "for const",
+}  # fmt: skip
+"""By words of OpenMP and C, and by misspelt ones, the directives that are meant."""
 _PARTS = {"else": ("if", "arms"), "case": ("switch", "cases"), "default": ("switch", "cases")}
 """By words of C that begin a part of a statement, the directive that speaks of the whole, and what
 the parts are called."""
@@ -196,7 +200,7 @@ def _directive_name(tree: Any) -> str:
         return "for variable" if tree.data == "for_variable" else "for"
     word = tree.children[0]
     if word not in DIRECTIVES:
-        meant = _MEANT_BY.get(word)
+        meant = _MEANT_BY.get(word.lower())
         hint = did_you_mean(meant) if meant else choices(word, DIRECTIVES)
         if word in _PARTS:
             whole, parts = _PARTS[word]
@@ -391,6 +395,9 @@ CLAUSES: dict[str, Callable[[_Argument], str]] = {
 def _constant(argument: _Argument) -> Number:
     if not (argument.text or "").strip():
         raise argument.error(f'clause "{argument.clause}" needs a value: {argument.clause}(...)')
+    if decimal := re.fullmatch(r"\s*(\d+),(\d+)\s*", argument.text or ""):
+        meant = f"{argument.clause}({decimal[1]}.{decimal[2]})"
+        raise argument.error(f'"{argument.shown}" is no number; write {meant}')
     node = _expression(f"({argument.text})", argument)
     try:
         return fold(node)

@@ -25,7 +25,6 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
             chosen.common = common
     missed = (one for one in kernel.records if one.reason and not one.remark.has_vanished)
     refused = {one.marker.identifier for one in missed}
-    gaining = [path for path, chosen in every.items() if chosen.may_gain]
-    wanted = {loop.key for path in gaining for loop in needed(path)}
+    wanted = {loop.key for path in every for loop in needed(path)}
     for path, chosen in every.items():
         chosen.is_wanted = path.key in wanted or path.marker.identifier in refused

@@ -185,11 +185,6 @@ class Chosen:
         worst = self.at_worst.get(name, found)
         return min(worst, found), max(worst, found)
 
-    @property
-    def may_gain(self) -> bool:
-        """Whether some strategy might make it faster."""
-        return not all(map(self._gains_nothing, self.considered))
-
     def _gains_nothing(self, name: str) -> bool:
         """Whether a strategy would not be faster, whatever the lanes do."""
         most = round(self._range(name)[1], 2)

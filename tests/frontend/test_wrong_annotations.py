@@ -109,6 +109,9 @@ def test_a_reduction_of_what_the_loop_does_not_name(before: str, update: str, cl
     ("pragma", "expected"),
     [
         ("fro", '4:13: error: unknown directive "fro"; did you mean "for"?'),
+        ("for_variable", 'unknown directive "for_variable"; did you mean "for variable"?'),
+        ("do", 'unknown directive "do"; did you mean "while"?'),
+        ("if prob(0,1)", '"0,1" is no number; write prob(0.1)'),
         ("parallel for", '4:13: error: unknown directive "parallel"; did you mean "for"?'),
         ("grid-stride", 'unknown directive "grid-stride"; did you mean "grid_stride"?'),
         ("case", '"case"; remove it: "ccc switch", before the switch, speaks of all its cases'),
@@ -241,10 +244,13 @@ def test_a_path_outside_of_any_loop() -> None:
 
 
 def test_all_errors_are_told_at_once() -> None:
-    said = complaint(loop("#pragma ccc iff\nif (a) b();\n#pragma ccc if prop(1)\nif (a) b();"))
+    wrong = "#pragma ccc iff\nif (a) b();\n#pragma ccc if prop(1)\nif (a) b();\n"
+    said = complaint(loop(f"{wrong}#pragma ccc while\nif (a) b();"))
     assert [text for text in said.split("\n") if text.startswith("k.cu")] == [
         'k.cu:4:13: error: unknown directive "iff"; did you mean "if"?',
         'k.cu:6:16: error: unknown clause "prop"; did you mean "prob"?',
+        'k.cu:8:1: error: "ccc while" stands before "if (a) b();"; write "ccc if", or put it on '
+        "the line before a loop",
     ]
 
 
