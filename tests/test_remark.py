@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
 from folders import TESTS
 from goldens import Golden
+from reasons import ways_out
 
 from ccc import demangle
 from ccc.analysis.paths import model
+from ccc.compiler.advice import ADVICE, BLOCKS
 from ccc.diagnostics import complaints, for_architectures, notes
 from ccc.errors import Span
 from ccc.ir.markers import Marker
@@ -24,6 +27,14 @@ from ccc.remark import (
 )
 
 MARKER = Marker("then", 2, Span("k.cu", 7, 5))
+
+
+BEGINS = re.compile(
+    "(?:add|annotate|ask|call|combine|compile|compute|declare|decide|draw|find|if|instead|keep|leave|"
+    "let|make|mark|move|no|number|or|pass|promise|put|read|remove|return|say|skip|split|take|to|use|"
+    r"wait|write)\b"
+)
+"""How advice begins."""
 
 
 def record() -> PathRecord:
@@ -99,7 +110,9 @@ def test_one_warning_names_all_kernels_by_the_names_that_users_give_them() -> No
 
 def test_a_copy_that_vanished_is_silent_where_another_did_not() -> None:
     applied = Remark.applied_to(MARKER, "a", "queue", {})
-    gone = "no annotated loop is left around it; does the loop run more than once?"
+    gone = (
+        "no annotated loop is left around it; if the loop runs once at most, remove the annotation"
+    )
     assert not told(applied, missed(gone, "a"), missed(gone, "of another kernel"))
     assert not told(applied, missed("there is a barrier in the annotated loop", "a"))
     assert len(told(applied, missed("there is a barrier in the annotated loop", "b"))) == 1
@@ -345,3 +358,10 @@ def test_remarks_that_differ_tell_for_which_architecture() -> None:
         "1.1 times [in k, for compute_90]",
     ]
     assert notes({"kernels": kernels[:1]})[0].endswith("0.9 times [in k]")
+
+
+def test_what_stands_behind_a_reason_is_advice() -> None:
+    """Behind its first semicolon there is what to do, which ``ccc explain`` tells apart."""
+    ways = [one for one in ways_out() if not one.startswith("known are")]
+    for text in (*ways, *ADVICE.values(), *BLOCKS.values()):
+        assert any(map(BEGINS.match, (text, text.partition(": ")[2]))), text

@@ -41,6 +41,19 @@ def templates() -> dict[str, str]:
     return found
 
 
+@functools.cache
+def ways_out() -> dict[str, str]:
+    """What reasons say behind a semicolon, as far as it stands there, and the file of each."""
+    found = {}
+    for path in FILES:
+        tree = ast.parse(path.read_text())
+        for node in _reasons(tree):
+            _, _, text = "".join(_parts(node, _constants(tree))).partition("; ")
+            if re.match("[a-z]", text):
+                found[text] = str(path.relative_to(ROOT))
+    return found
+
+
 def matches(template: str, text: str) -> bool:
     """Whether a text begins as the template says."""
     return re.match(".+?".join(map(re.escape, template.split("*"))), text) is not None

@@ -63,7 +63,7 @@ def find_iteration_space(annotated: FoundLoop, facts: Facts) -> IterationSpace:
     if annotated.accumulators:
         raise Refused("the loop around it adds up the variable of a reduction")
     if len(loop.latches) != 1 or len(exits) != 1 or {exits[0][0]} != loop.latches:
-        raise Refused(f"{COUNTER}; it may end elsewhere")
+        raise Refused(COUNTER + ", and it may end elsewhere")
     body = list(instructions_of(loop.blocks, facts))
     own = next((i for i in body if _belongs_to_its_lane(i, facts)), None)
     if own is not None:

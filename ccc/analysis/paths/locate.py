@@ -84,7 +84,7 @@ def what_became(loops: Iterable[Marker]) -> str:
     """What may have become of annotated loops that are none any more, and what to do."""
     if any(UNROLLS.items() <= one.clauses.items() for one in loops):
         return "; if nvcc unrolled it wholly, as its #pragma unroll says, remove that"
-    return "; does the loop run more than once?"
+    return "; if the loop runs once at most, remove the annotation"
 
 
 def extent(path: FoundPath, facts: Facts) -> frozenset[str]:

@@ -57,8 +57,8 @@ def find_nest(path: FoundPath, facts: Facts) -> Nest:
     outer = next((loop for loop in facts.loops if inner.blocks < loop.blocks), None)
     if outer is None:
         raise Refused(
-            "no loop is left around it whose next iteration a lane could begin; does it run more "
-            "than once?"
+            "no loop is left around it whose next iteration a lane could begin; if it runs once "
+            "at most, remove the annotation"
         )
     _check_outer(outer, facts)
     if facts.divergence.divergent_branches.isdisjoint(outer.blocks):
