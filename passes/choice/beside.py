@@ -23,8 +23,10 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
         common = set.intersection(*(set(chosen.considered) for chosen in mine))
         for chosen in mine:
             chosen.common = common
-    missed = (one for one in kernel.records if one.reason and not one.remark.has_vanished)
+    missed = [one for one in kernel.records if one.reason and not one.remark.has_vanished]
     refused = {one.marker.identifier for one in missed}
+    entries = {one.path.entry for one in missed}
     wanted = {loop.key for path in every for loop in needed(path)}
     for path, chosen in every.items():
-        chosen.is_wanted = path.key in wanted or path.marker.identifier in refused
+        is_around = path.repeats and not entries.isdisjoint(path.blocks - {path.entry})
+        chosen.is_wanted = is_around or path.key in wanted or path.marker.identifier in refused

@@ -15,6 +15,7 @@ from ccc.compiler.unit import CompilerError, translate
 from ccc.errors import CccError
 from ccc.frontend.marking import Annotated
 from ccc.options import COLLECT, Options
+from ccc.passes.choice.chosen import TELL_TURNS
 from ccc.toolkit import find as toolchain
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_headers")]
@@ -93,6 +94,15 @@ def test_arms_are_told_of_a_strategy_that_serves_all_of_them(tmp_path: Path) -> 
     assert "or strategy(merge) insists" in then
     assert "else as the other arm" in other
     assert "strategy(" not in other
+
+
+def test_a_loop_is_not_told_to_be_removed_around_another_path(tmp_path: Path) -> None:
+    """That would then lie in a loop that is not annotated."""
+    source = IN_A_WALK.replace("{clause}", "prob(0.3)").replace(" * logf(v)", "")
+    (loop,) = (
+        line for line in said(source, tmp_path, Options()) if line.startswith("k.cu:7:1: remark: ")
+    )
+    assert loop.endswith(f", too short to gain as far as is known; {TELL_TURNS} [in k]"), loop
 
 
 BEGUN = """__global__ void k(float *x, int n) {
