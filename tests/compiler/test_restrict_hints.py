@@ -156,3 +156,27 @@ def test_what_only_seems_to_be_shared_with_what_follows_can_be_said(tmp_path: Pa
     line = behind(tmp_path, "Rows g", "g.")
     assert f"of its own; or, {apart}, promise noalias of them [in k]" in line
     assert behind(tmp_path, "Rows g", "g.", clauses="noalias(g.x, g.y, z)") == ""
+
+
+DRAWS = """__global__ void __launch_bounds__(64)
+k(const int *__restrict__ work, int *PLACEnext, float *PLACEout, int n) {
+#pragma ccc for
+    for (int i = atomicAdd(next, 1); i < n; i = atomicAdd(next, 1)) {
+        int w = work[i];
+#pragma ccc if
+        if (w > 3) {
+            float sum = 0;
+            for (int k = 1; k < w; k++) sum += 1.f / k;
+            out[i] = sum;
+            atomicAdd(next, 0);
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("place", ["", "__restrict__ "])
+def test_of_one_pointer_nothing_can_be_said(place: str, tmp_path: Path) -> None:
+    (line,) = said(DRAWS.replace("PLACE", place), tmp_path, Options(strategy=COLLECT))
+    assert "since the path may access the same memory" in line
+    assert ('if both pointers are declared "__restrict__"' in line) == (not place)
