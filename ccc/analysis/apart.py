@@ -6,7 +6,7 @@ of it is written. A clause ``noalias(a, s.b)`` says so of its pointers, two and 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from ccc.analysis.origins import Origins, Pointer
 from ccc.analysis.stray_markers import is_stray
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import PLAIN_ACCESSES, Effect
+from ccc.ptx.types import TYPES
 
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
@@ -24,6 +25,8 @@ RESTRICT = 'declare what is only read "const __restrict__"'
 """What a user can do who may be taken to write what is read; parameters alone are declared so."""
 _POINTERS = ("u64", "b64")
 """The types of parameters that are pointers; structures are arrays of bytes."""
+_PARTS = (16, 32)
+"""The bits of integers that are neither bytes nor pointers."""
 _ORDERED = Effect.FENCE | Effect.OPAQUE | Effect.CALL
 
 
@@ -34,6 +37,14 @@ class Promise:
     group: tuple[int, str]
     pointer: Pointer
     labels: Collection[str]
+
+    def covers(self, pointer: Pointer, homes: Mapping[Instruction, str]) -> bool:
+        """Whether it is made for a pointer: for one that lay in memory, only if that was found
+        there by the same load, or in the loop. What lay there before may be any other."""
+        mine, labels = self.pointer.loads, self.labels
+        return pointer.place == self.pointer.place and all(
+            load in mine or homes[load] in labels for load in pointer.loads
+        )
 
 
 class Apart:
@@ -69,7 +80,8 @@ class Apart:
         if not (_is_plain(first) and _is_plain(second)):
             return False
         mine, others = self.origins.of_access(first), self.origins.of_access(second)
-        return bool(mine and others and mine.isdisjoint(others))
+        places = [{pointer.place for pointer in one or ()} for one in (mine, others)]
+        return bool(mine and others and places[0].isdisjoint(places[1]))
 
     def may_be_restricted(self, access: Instruction) -> bool:
         """Whether ``__restrict__`` can be said of what an access begins with: of parameters of the
@@ -95,12 +107,13 @@ class Apart:
         return self.facts.supposing(pointers) if self.may_be_restricted(access) else None
 
     def _differ(self, one: Pointer, other: Pointer, known: list[Promise]) -> bool:
-        if one == other:
+        if one.place == other.place:
             return False
         direct = not (one.is_loaded or other.is_loaded)  # else it may be a copy of the other one
         if direct and (one in self._restricted or other in self._restricted):
             return True
-        groups = [{p.group for p in known if p.pointer == pointer} for pointer in (one, other)]
+        homes = self.facts.homes
+        groups = [{p.group for p in known if p.covers(pointer, homes)} for pointer in (one, other)]
         return not groups[0].isdisjoint(groups[1])
 
     @cached_property
@@ -123,7 +136,8 @@ class Apart:
 
         Addresses tell what they were made from, and not by which of several steps. So a promise for
         what was stepped, ``a = x + 100``, is none: it does not hold for all that ``x`` leads to.
-        Nor is one of a loop that nvcc unrolled: it does not hold for the loop around.
+        Nor is one of a loop that nvcc unrolled: it does not hold for the loop around. Nor one for a
+        pointer in memory that may be another one each time that it is loaded.
         """
         facts, found = self.facts, []
         for label in facts.graph:
@@ -132,10 +146,39 @@ class Apart:
                 register = facts.function.registers.find(name) if name else None
                 loop = next((one for one in facts.loops if label in one.blocks), None)
                 pointer = self.origins.exactly(register) if register else None
-                if loop and pointer is not None and not is_stray(facts, loop, marker):
+                if loop is None or pointer is None or is_stray(facts, loop, marker):
+                    continue
+                if not any(_may_change(load, facts) for load in pointer.loads):
                     group = marker.identifier, marker.clauses["group"]
                     found.append(Promise(group, pointer, loop.blocks))
         return found
+
+
+def _may_change(load: Instruction, facts: Facts) -> bool:
+    """Whether something in the loops around a load may write the pointer that it finds."""
+    home = facts.homes[load]
+    labels = {label for one in facts.loops if home in one.blocks for label in one.blocks}
+    inside = (one for label in labels for one in facts.blocks[label].instructions)
+    return any(_may_write(one, load, facts) for one in inside)
+
+
+def _may_write(instruction: Instruction, load: Instruction, facts: Facts) -> bool:
+    """Whether it may write a pointer that is loaded elsewhere, or have others write it.
+
+    That is written as a whole or by bytes, and as no number of floating point (C++ standard,
+    [basic.lval]): nvcc relies on it, too.
+    """
+    effects = instruction.effects
+    if effects & Effect.CALL:
+        own = load.space in ("local", "generic")  # what is written there is not told of calls
+        return own or bool(facts.memory.touch(instruction).writes)
+    if effects & _ORDERED:
+        return True
+    spaces = {instruction.space, load.space}
+    if not effects & Effect.WRITE or (len(spaces) == 2 and "generic" not in spaces):
+        return False
+    kinds = [TYPES[name] for name in instruction.types if name in TYPES]
+    return not kinds or any(one.kind != "f" and one.bits not in _PARTS for one in kinds)
 
 
 def _is_plain(instruction: Instruction) -> bool:

@@ -7,7 +7,7 @@ than an address is an index.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from ccc.ir.nodes import Instruction
@@ -29,12 +29,23 @@ _ALIGNED = 1 << 16
 class Pointer:
     """The address of a variable, or with an ``offset`` what lies there in a parameter.
 
-    One that ``is_loaded`` lay in memory, at the place that ``name`` and ``offset`` tell.
+    One that has ``loads`` lay in memory, at the place that ``name`` and ``offset`` tell; the last
+    of them has found it there, at the end of a chain that the others have followed.
     """
 
     name: str
     offset: int | None = None
-    is_loaded: bool = False
+    loads: tuple[Instruction, ...] = ()
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it lay in memory."""
+        return bool(self.loads)
+
+    @property
+    def place(self) -> tuple[str, int | None, bool]:
+        """Where it comes from. What lies in memory may be another one at another time."""
+        return self.name, self.offset, self.is_loaded
 
 
 Pointers: TypeAlias = frozenset[Pointer] | None
@@ -137,24 +148,24 @@ class Origins:
         if target != made or not isinstance(address, Address):
             return None
         found = self._at_distance(address.base, address.offset)
-        return Pointer(*found, is_loaded=True) if found else None
+        return replace(found, loads=(*found.loads, load)) if found else None
 
-    def _at_distance(self, base: Operand, distance: int) -> tuple[str, int] | None:
-        """The pointer from which a base was made by constant steps, and how far."""
+    def _at_distance(self, base: Operand, distance: int) -> Pointer | None:
+        """The pointer from which a base was made by constant steps, at so many bytes from it."""
         while isinstance(base, Register):
             maker = self.facts.maker(base)
             if maker is None:
                 return None
             pointer = self._parameter(maker, base) or self._loaded(maker, base)
             if pointer is not None:
-                return f"[{pointer.name}+{pointer.offset}]", distance
+                return Pointer(f"[{pointer.name}+{pointer.offset}]", distance, pointer.loads)
             step = maker.operands[2] if maker.name == "add" else Immediate("0")
             if maker.name not in RENAMES | {"add"} or not isinstance(step, Immediate):
                 return None
             distance += step.integer or 0
             base = maker.operands[1]
         if isinstance(base, Symbol) and base.name not in self._parameters:
-            return base.name, base.offset + distance
+            return Pointer(base.name, base.offset + distance)
         return None
 
 

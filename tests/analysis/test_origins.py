@@ -67,7 +67,6 @@ def test_what_an_address_is_made_from(body: str, expected: set[Pointer] | None) 
     [
         ("cvta.to.global.u64 %rd4, %rd1; mov.u64 %rd5, %rd4;", X),
         ("mov.u64 %rd4, table;", Pointer("table")),
-        ("ld.global.u64 %rd4, [table+8];", Pointer("table", 8, is_loaded=True)),
         ("add.s64 %rd4, %rd1, 4400;", None),
         ("mov.u64 %rd4, table+8;", None),
         ("mov.u64 %rd4, %rd1; @%p1 mov.u64 %rd4, %rd1;", None),
@@ -77,3 +76,11 @@ def test_what_an_address_is_made_from(body: str, expected: set[Pointer] | None) 
 def test_what_is_a_copy_of_a_pointer(body: str, expected: Pointer | None) -> None:
     origins, made = last(body)
     assert origins.exactly(made) == expected
+
+
+def test_what_was_loaded_is_known_by_its_place_and_the_loads_on_the_way() -> None:
+    origins, made = last("ld.global.u64 %rd4, [table+8]; ld.u64 %rd5, [%rd4+16];")
+    found = origins.exactly(made)
+    assert found is not None
+    assert found.place == ("[table+8]", 16, True)
+    assert [load.space for load in found.loads] == ["global", "generic"]
