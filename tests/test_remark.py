@@ -31,7 +31,7 @@ MARKER = Marker("then", 2, Span("k.cu", 7, 5))
 
 BEGINS = re.compile(
     "(?:add|annotate|ask|call|combine|compile|compute|declare|decide|draw|find|if|instead|keep|leave|"
-    "let|make|mark|move|no|number|or|pass|promise|put|read|remove|return|say|skip|split|take|to|use|"
+    "let|load|make|mark|move|no|number|or|pass|promise|put|read|remove|return|say|skip|split|take|to|use|"
     r"wait|write)\b"
 )
 """How advice begins."""

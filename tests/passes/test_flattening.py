@@ -188,7 +188,7 @@ def test_lanes_take_iterations_of_one_another(place: str, instead: str) -> None:
         (
             "\tmul.wide",
             "\tsetp.gt.u32 %p1, %r3, %r2;\n\t@%p1 bra OUT;\n\tmul.wide",
-            "does not end by a comparison of a 32-bit counter with a bound (i < n); it may end",
+            "does not end by a comparison of a 32-bit counter with a bound (i < n), and it may end",
         ),
     ],
 )
