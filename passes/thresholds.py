@@ -185,6 +185,9 @@ samples/fractal_flame issued half as much and was 1.08 times as fast."""
 FLATTEN_GAIN = 1.3
 """The same of a loop that is flattened. On an H200 (2026-11-28), expected and measured: nearest
 neighbours in a grid 1.10, 0.73; cross sections of resonances 3.6, 0.99; 3.2, 1.30 and 4.8, 1.37."""
+NO_BOUND = 0.5
+"""Of what may be slower than this at worst the figures tell nothing; a loop that is flattened has
+such a worst case where its turns are not known."""
 MELD_STEPS = 1000
 """Instructions of all arms of a branch that are melded, at most: aligning takes their square, a
 second and a half for two arms of 500."""

@@ -69,7 +69,7 @@ from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.long_tasks import LONG_TASKS
 from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Decision, Rewritten
-from ccc.passes.thresholds import FLATTEN_GAIN
+from ccc.passes.thresholds import FLATTEN_GAIN, NO_BOUND
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 from ccc.remark import span_of
@@ -89,8 +89,6 @@ GONE = (
 
 FLATTEN = "; or ask for strategy(flatten), in which each lane keeps its own iterations"
 BY_TURNS = "whether that is faster depends on how turns differ, which a profile tells"
-NO_BOUND = 0.5
-"""Of what may be slower than this the figures tell nothing."""
 
 KNOWN = "not collected"
 
