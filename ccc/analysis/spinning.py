@@ -122,8 +122,20 @@ def _callee_spins(call: Instruction, facts: Facts) -> bool:
         known[name] = False  # for a function that calls itself
         function = facts.callees.load(name)
         inside = type(facts)(function, facts.callees) if function is not None else None
-        known[name] = inside is not None and bool(_find_looking(inside))
+        known[name] = inside is not None and (
+            bool(_find_looking(inside)) or _tries_again(name, facts)
+        )
     return known[name]
+
+
+def _tries_again(name: str, facts: Facts) -> bool:
+    """Whether a function may call itself, itself or through others, for what it has looked at: that
+    is a loop, too."""
+    return facts.callees.reaches(name, name) and any(
+        function is None
+        or any(_reads_what_may_change(one) and is_strong(one) for one in function.instructions)
+        for function in facts.callees.reachable(name)
+    )
 
 
 def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
