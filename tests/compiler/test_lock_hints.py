@@ -149,7 +149,9 @@ def test_a_flag_that_the_turns_ask_for_is_named(
     (line,) = of(look, "while")
     assert f'{LOOKS_AT} ("stop", k.cu:9, PTX line ' in line
     assert "may be the one that writes it (k.cu:9, PTX line " in line
-    assert line.endswith(f"; {BRANCH}, or look at it before the loop, if once is enough [in k]")
+    waits = "if an iteration waits there for another one, remove the annotation; else "
+    ways_out = f"{BRANCH}, or look at it before the loop, if once is enough"
+    assert line.endswith(f"; {waits}{ways_out} [in k]")
     assert of(look, "if\nif (v > 3)") == []
     assert of("halt", "while") == []
 

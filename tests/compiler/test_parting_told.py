@@ -34,7 +34,7 @@ def told(tmp_path: Path, first: str, add: str) -> list[str]:
 def test_what_may_part_lanes_is_named(tmp_path: Path) -> None:
     (line,) = told(tmp_path, "warp", SHUFFLES)
     assert "lanes may part before it, by threadIdx.x (k.cu:5, PTX line " in line
-    assert 'if they never do, take "v" from one of them, by __shfl_sync(0xffffffff, v, 0)' in line
+    assert 'if they never do, ask there for __shfl_sync(0xffffffff, v, 0) instead of "v";' in line
 
 
 def test_what_is_done_about_it_leads_on(tmp_path: Path) -> None:

@@ -73,7 +73,8 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
         if holds_the_kernel(annotated, facts):
             advice = (
                 "with shared memory or barriers in the kernel, ccc grid_stride puts one between "
-                "its blocks: write the loop, with ccc for"
+                "its blocks: have each thread do several items between two barriers, in a loop "
+                "with ccc for"
             )
         raise Refused(f"there is a barrier in the annotated loop{at(instruction)}; {advice}")
     if effects & Effect.COLLECTIVE:

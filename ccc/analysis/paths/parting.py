@@ -13,7 +13,7 @@ from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction
 
 TOGETHER = "let all lanes come to it in every iteration, and end the loop together"
-DECIDES = "what decides there"
+DECIDES = "what decides"
 BY_ONE = "__shfl_sync(0xffffffff, x, 0)"
 _IN_SOURCE = {f"%tid.{axis}": f"threadIdx.{axis}" for axis in "xyz"}
 
@@ -45,7 +45,7 @@ def hint_at_parting(exchange: Instruction, loop: Loop, facts: Facts) -> str:
     by = _decided_by(branch, facts)
     return (
         f"as far as is known, lanes may part before it{f', by {by}' if by else ''}{at(branch)}: if "
-        f"they never do, take {DECIDES} from one of them, by {BY_ONE}; else "
+        f"they never do, ask there for {BY_ONE} instead of {DECIDES}; else "
         f"move it out of the loop, or {TOGETHER}"
     )
 

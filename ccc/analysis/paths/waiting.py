@@ -201,7 +201,8 @@ def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
     raise Refused(
         f"its turns look at what others may write{at(poll)}, which is taken for a lock or a flag: "
         f"a task that is set aside may be the one that writes it{at(other)}; "
-        f"{_WHOLE.format('that memory')}{_BEFORE * looks}{_way_out_if_apart(poll, path, facts)}"
+        f"{_WAITS * looks}{_WHOLE.format('that memory')}{_BEFORE * looks}"
+        f"{_way_out_if_apart(poll, path, facts)}"
     )
 
 
@@ -225,6 +226,7 @@ def _unlikely(poll: Instruction, other: Instruction, facts: Facts) -> tuple[bool
     return named, poll.name != "atom", not is_strong(poll), poll.span.line
 
 
+_WAITS = "if an iteration waits there for another one, remove the annotation; else "
 _BEFORE = ", or look at it before the loop, if once is enough"
 
 
