@@ -114,7 +114,9 @@ class Apart:
             return True
         homes = self.facts.homes
         groups = [{p.group for p in known if p.covers(pointer, homes)} for pointer in (one, other)]
-        return not groups[0].isdisjoint(groups[1])
+        if groups[0].isdisjoint(groups[1]):
+            return False
+        return not any(_may_change(load, self.facts) for load in (*one.loads, *other.loads))
 
     @cached_property
     def _restricted(self) -> frozenset[Pointer]:
@@ -136,8 +138,7 @@ class Apart:
 
         Addresses tell what they were made from, and not by which of several steps. So a promise for
         what was stepped, ``a = x + 100``, is none: it does not hold for all that ``x`` leads to.
-        Nor is one of a loop that nvcc unrolled: it does not hold for the loop around. Nor one for a
-        pointer in memory that may be another one each time that it is loaded.
+        Nor is one of a loop that nvcc unrolled: it does not hold for the loop around.
         """
         facts, found = self.facts, []
         for label in facts.graph:
@@ -146,16 +147,15 @@ class Apart:
                 register = facts.function.registers.find(name) if name else None
                 loop = next((one for one in facts.loops if label in one.blocks), None)
                 pointer = self.origins.exactly(register) if register else None
-                if loop is None or pointer is None or is_stray(facts, loop, marker):
-                    continue
-                if not any(_may_change(load, facts) for load in pointer.loads):
+                if loop and pointer is not None and not is_stray(facts, loop, marker):
                     group = marker.identifier, marker.clauses["group"]
                     found.append(Promise(group, pointer, loop.blocks))
         return found
 
 
 def _may_change(load: Instruction, facts: Facts) -> bool:
-    """Whether something in the loops around a load may write the pointer that it finds."""
+    """Whether a load may find another pointer each time: whether something in the loops around it
+    may write there."""
     home = facts.homes[load]
     labels = {label for one in facts.loops if home in one.blocks for label in one.blocks}
     inside = (one for label in labels for one in facts.blocks[label].instructions)
