@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING
 
 from ccc.analysis.fields import are_other_fields
 from ccc.ir.nodes import Instruction
-from ccc.ptx.opcodes import ATOMICS, LOADS
+from ccc.ptx.opcodes import ATOMICS, KEEPS_BY_ZERO, LOADS
 from ccc.ptx.types import ANEW
 
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
-
-_KEEPING = frozenset({"add", "or", "xor"})
-"""Operations that change nothing by 0."""
 
 
 def is_strong(poll: Instruction) -> bool:
@@ -29,7 +26,7 @@ def is_strong(poll: Instruction) -> bool:
 
 def changes_nothing(instruction: Instruction, facts: Facts) -> bool:
     """Whether an atomic operation leaves what it has found, as ``atomicAdd(flag, 0)`` does."""
-    if instruction.name not in ATOMICS or not _KEEPING.intersection(instruction.modifiers):
+    if instruction.name not in ATOMICS or not KEEPS_BY_ZERO.intersection(instruction.modifiers):
         return False
     added = facts.literal_in(instruction, instruction.operands[-1])
     return added is not None and added.integer == 0

@@ -365,6 +365,8 @@ BROADCASTS: dict[str, tuple[tuple[int, ...] | None, ...]] = {
 """What the last operands of a collective must be for all lanes to get the same; None: any literal.
 (PTX ISA sections 9.7.9 and 9.7.13)"""
 
+KEEPS_BY_ZERO = frozenset({"add", "or", "xor"})
+"""Atomic operations that leave what they find if it is combined with 0."""
 MOVES_ON = frozenset({"add", "inc", "dec"})
 """The atomic operations that leave another value each time, unless they add nothing."""
 
