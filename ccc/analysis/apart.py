@@ -25,8 +25,8 @@ RESTRICT = 'declare what is only read "const __restrict__"'
 """What a user can do who may be taken to write what is read; parameters alone are declared so."""
 _POINTERS = ("u64", "b64")
 """The types of parameters that are pointers; structures are arrays of bytes."""
-_PARTS = (16, 32)
-"""The bits of integers that are neither bytes nor pointers."""
+_PARTS = (2, 4)
+"""The bytes that are written where no pointer is, nor a byte of one."""
 _ORDERED = Effect.FENCE | Effect.OPAQUE | Effect.CALL
 
 
@@ -165,20 +165,26 @@ def _may_change(load: Instruction, facts: Facts) -> bool:
 def _may_write(instruction: Instruction, load: Instruction, facts: Facts) -> bool:
     """Whether it may write a pointer that is loaded elsewhere, or have others write it.
 
-    That is written as a whole or by bytes, and as no number of floating point (C++ standard,
-    [basic.lval]): nvcc relies on it, too.
+    That is written as a whole, alone or with what lies beside it, or by bytes (C++ standard,
+    [basic.lval]; nvcc writes a structure as a vector of whatever fits), or returned.
     """
     effects = instruction.effects
     if effects & Effect.CALL:
         own = load.space in ("local", "generic")  # what is written there is not told of calls
-        return own or bool(facts.memory.touch(instruction).writes)
+        return own or _returns(instruction, load) or bool(facts.memory.touch(instruction).writes)
     if effects & _ORDERED:
         return True
     spaces = {instruction.space, load.space}
     if not effects & Effect.WRITE or (len(spaces) == 2 and "generic" not in spaces):
         return False
-    kinds = [TYPES[name] for name in instruction.types if name in TYPES]
-    return not kinds or any(one.kind != "f" and one.bits not in _PARTS for one in kinds)
+    has_bytes = any(TYPES[name].bytes == 1 for name in instruction.types)
+    return has_bytes or instruction.accessed_bytes not in _PARTS
+
+
+def _returns(call: Instruction, load: Instruction) -> bool:
+    """Whether what is loaded is what a call has returned."""
+    named, found = ({one.name for one in each.symbols()} for each in (call, load))
+    return not named.isdisjoint(found)
 
 
 def _is_plain(instruction: Instruction) -> bool:

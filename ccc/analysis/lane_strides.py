@@ -15,7 +15,7 @@ from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand, Register, Special
 from ccc.ptx.opcodes import RENAMES, Effect
-from ccc.ptx.types import LANE, TIME, TYPES, VECTORS, WARP_SIZE
+from ccc.ptx.types import LANE, TIME, WARP_SIZE
 
 Strides: TypeAlias = Mapping[Register, "int | None"]
 """By register; None where it is not one number, or none that is known."""
@@ -186,15 +186,9 @@ def _of(operand: Operand, found: Strides) -> int | None:
 def is_coalesced(load: Instruction, strides: Strides) -> bool:
     """Whether lanes side by side read elements side by side."""
     stride = address_stride(load, strides)
-    return stride is not None and abs(stride) == accessed_bytes(load)
+    return stride is not None and abs(stride) == load.accessed_bytes
 
 
 def address_stride(access: Instruction, strides: Strides) -> int | None:
     """That of the address that an instruction accesses."""
     return next((_of(one, strides) for one in access.operands if isinstance(one, Address)), None)
-
-
-def accessed_bytes(access: Instruction) -> int:
-    """How many bytes a lane reads, or writes."""
-    count = next((VECTORS[word] for word in access.modifiers if word in VECTORS), 1)
-    return TYPES[access.types[-1]].bytes * count

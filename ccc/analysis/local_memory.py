@@ -22,7 +22,7 @@ from ccc.analysis.print_arguments import bytes_printed
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand
 from ccc.ptx.opcodes import ATOMIC, Effect
-from ccc.ptx.types import MAY_BE_LOCAL, TYPES, VECTORS
+from ccc.ptx.types import MAY_BE_LOCAL
 
 if TYPE_CHECKING:
     from ccc.analysis.dominators import Loop
@@ -89,7 +89,7 @@ class LocalMemory:
         if not accesses or instruction.space not in MAY_BE_LOCAL:
             return NONE
         pointees = self.points_to.address(instruction)
-        size = _bytes(instruction)
+        size = instruction.accessed_bytes
         mask = reduce(or_, (self._mask(pointee, size) for pointee in pointees), 0)
         if not pointees and instruction.space == "local":
             mask = self.points_to.everything
@@ -267,7 +267,7 @@ class LocalMemory:
         """What a store leaves behind, nothing if one of its values is not constant."""
         first = (self.use(store).fills & -self.use(store).fills).bit_length() - 1
         values = [self.facts.literal(value) for value in _stored_values(store)]
-        size = _bytes(store) // len(values)
+        size = store.accessed_bytes // len(values)
         if None not in values:
             yield from ((first + size * n, size, value) for n, value in enumerate(values))
 
@@ -295,7 +295,7 @@ class LocalMemory:
                 after = set(self.facts.graph.successors(loop.header)) - {loop.header}
                 stores = stores_of_loop(loop.header, self.facts, self.points_to)
                 masks = (
-                    self._mask(pointee, _bytes(store))
+                    self._mask(pointee, store.accessed_bytes)
                     for store, pointee in stores
                     if self._is_local(store)
                 )
@@ -303,13 +303,6 @@ class LocalMemory:
                     dict.fromkeys(((loop.header, s) for s in after), reduce(or_, masks, 0))
                 )
         return found
-
-
-def _bytes(instruction: Instruction) -> int:
-    """The bytes that one lane touches."""
-    elements = [VECTORS[word] for word in instruction.modifiers if word in VECTORS]
-    kinds = instruction.types
-    return TYPES[kinds[-1]].bits // 8 * (elements[0] if elements else 1) if kinds else 1
 
 
 def _stored_values(store: Instruction) -> tuple[Operand, ...]:

@@ -30,7 +30,7 @@ from ccc.ir.operands import (
 )
 from ccc.ir.registers import RegisterFile
 from ccc.ptx.opcodes import Effect, Opcode, Unit, effects_of, find_opcode
-from ccc.ptx.types import GENERIC, STATE_SPACES, TIME, TYPES
+from ccc.ptx.types import GENERIC, STATE_SPACES, TIME, TYPES, VECTORS
 
 _NOWHERE = Span()
 
@@ -159,6 +159,13 @@ class Instruction:
     def space(self) -> str:
         """The state space of a memory access; ``generic`` where none is named."""
         return decode(self.opcode).space
+
+    @property
+    def accessed_bytes(self) -> int:
+        """How many bytes a lane reads or writes of memory; 1 where no type tells."""
+        types, modifiers = decode(self.opcode).types, decode(self.opcode).modifiers
+        count = next((VECTORS[word] for word in modifiers if word in VECTORS), 1)
+        return TYPES[types[-1]].bytes * count if types else 1
 
     @property
     def is_terminator(self) -> bool:

@@ -18,7 +18,6 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.lane_strides import (
     Strides,
-    accessed_bytes,
     address_stride,
     lane_strides,
     turn_strides,
@@ -117,13 +116,13 @@ def _size(loop: Loop) -> int:
 
 
 def _stream(access: Instruction, stride: int, stores: bool, often: float) -> Stream:
-    apart = WARP_SIZE * -(-accessed_bytes(access) // SECTOR)
+    apart = WARP_SIZE * -(-access.accessed_bytes // SECTOR)
     return Stream(min(apart, WARP_SIZE * abs(stride) / SECTOR), stores, STREAMED * often, apart)
 
 
 def _apart(access: Instruction, step: int, stores: bool, often: float) -> Stream:
     """Of lanes that each go along a piece of memory of their own, an element in an iteration."""
-    sectors = WARP_SIZE * -(-accessed_bytes(access) // SECTOR)
+    sectors = WARP_SIZE * -(-access.accessed_bytes // SECTOR)
     return Stream(sectors, stores, (1 + STREAMED * step / SECTOR) * often, sectors)
 
 

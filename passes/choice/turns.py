@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.lane_strides import (
-    accessed_bytes,
     address_stride,
     lane_strides,
     turn_strides,
@@ -113,7 +112,7 @@ def reads(header: str, blocks: Collection[str], facts: Facts) -> Turn:
             if address_stride(one, strides) == 0:
                 continue  # each turn reads it again
             streams += min(1.0, often)
-            size = often * -(-accessed_bytes(one) // SECTOR)
+            size = often * -(-one.accessed_bytes // SECTOR)
             side = address_stride(one, lanes)
             if side is not None and abs(side) < SECTOR * size:
                 abreast, spread = abreast + often * abs(side) / SECTOR, spread + size
