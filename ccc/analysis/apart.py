@@ -40,10 +40,10 @@ class Promise:
 
     def covers(self, pointer: Pointer, homes: Mapping[Instruction, str]) -> bool:
         """Whether it is made for a pointer: for one that lay in memory, only if that was found
-        there by the same load, or in the loop. What lay there before may be any other."""
-        mine, labels = self.pointer.loads, self.labels
+        there by the same load, or both in the loop. What lay there before may be any other."""
         return pointer.place == self.pointer.place and all(
-            load in mine or homes[load] in labels for load in pointer.loads
+            load is own or {homes[load], homes[own]}.issubset(self.labels)
+            for load, own in zip(pointer.loads, self.pointer.loads, strict=True)
         )
 
 
