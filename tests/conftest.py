@@ -78,18 +78,21 @@ SLOW = Path(__file__).with_name("slow.txt")
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that are long run if that is asked for; tests that ``slow.txt`` names are slow.
 
+    Of the values of a slow test a sample runs, too, unless all is asked for.
+
     Tests of a file that names a parameter in ``TOGETHER`` run value by value of it.
 
     So what they compute of one value need not be kept for long, nor be computed by two workers.
     """
-    if not (config.getoption("--long") or config.getoption("--bless")):
-        long = [item for item in items if item.get_closest_marker("long")]
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if not item.get_closest_marker("long")]
     slow = set(SLOW.read_text().splitlines())
     for item in items:
         if item.nodeid in slow:
             item.add_marker("slow")
+    if not (config.getoption("--long") or config.getoption("--bless")):
+        breadth.sample(items)
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
     places: dict[tuple[object, ...], int] = {}
     for place, item in enumerate(items):
         places.setdefault(_group(item), place)

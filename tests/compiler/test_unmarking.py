@@ -13,7 +13,7 @@ from emulating import needs_nvcc
 from folders import ROOT, TESTS
 from marker_cost import sources
 from same_code import same_code
-from second_compilations import IN_A_FILE, of_file, of_fuzz
+from second_compilations import KERNELS, of_file, of_fuzz
 
 from ccc.compiler.said import DevicePass
 from ccc.compiler.unit import translate
@@ -35,6 +35,10 @@ COPIES = (
 )
 TWO_ARMS = "int v = y[i];\n#pragma ccc if\nif (v == 0) atomicAdd(x + i, n);\nelse {other}"
 CALLS = "int v = first(x);\n#pragma ccc if\nif (v > y[i]) atomicAdd(x, first(x));"
+
+
+PARTS = 40
+"""In which the kernels of the fuzzer are compared."""
 
 
 class Compiler:
@@ -174,9 +178,9 @@ def test_what_is_known_to_be_the_same_is(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("all_headers")
-@pytest.mark.parametrize("first", one_in(8, range(0, 8 * IN_A_FILE, IN_A_FILE)))
-def test_what_is_known_to_be_the_same_is_in_random_kernels(first: int, tmp_path: Path) -> None:
-    found = list(of_fuzz(0, first, tmp_path))
+@pytest.mark.parametrize("part", one_in(PARTS, range(PARTS)))
+def test_what_is_known_to_be_the_same_is_in_random_kernels(part: int, tmp_path: Path) -> None:
+    found = list(of_fuzz(0, range(KERNELS)[part::PARTS], tmp_path))
     assert not [one for one in found if one.known and not one.same]
     assert any(one.known for one in found)
 

@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+MANY = 3
+"""From so many values on, one of so many runs always, of a test that is slow."""
 
 runs_long = False
 """Whether all of them run; it is set before any test is read."""
@@ -29,6 +33,18 @@ def one_in(count: int, cases: Iterable[Any]) -> list[Any]:
     """
     places = iter(range(1_000_000))
     return always(cases, lambda _: next(places) % count == 0)
+
+
+def sample(items: Iterable[pytest.Item]) -> None:
+    """Of a slow test with many values, one in three runs always."""
+    values: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("long"):
+            values[item.nodeid.partition("[")[0]].append(item)
+    for of_one in values.values():
+        for place, item in enumerate(of_one if len(of_one) >= MANY else ()):
+            if place % MANY:
+                item.add_marker("long")
 
 
 def examples(few: int, many: int) -> settings:

@@ -69,9 +69,8 @@ def of_file(path: Path, folder: Path) -> Iterator[Left]:
             yield left._replace(name=name, is_all=is_all)
 
 
-def of_fuzz(seed: int, first: int, folder: Path) -> Iterator[Left]:
+def of_fuzz(seed: int, numbers: Sequence[int], folder: Path) -> Iterator[Left]:
     """The same of kernels of the fuzzer, a file of them: all, and one branch of each at a time."""
-    numbers = range(first, first + IN_A_FILE)
     annotated = Annotated(source((name_of(n), kernel(seed, n)) for n in numbers), "fuzz.cu")
     every = annotated.mark().annotations
     for left in _compared(annotated, {a.id for a in every}, [], folder):
@@ -119,7 +118,7 @@ def _all(given: Sequence[str], folder: Path) -> Iterator[Left]:
         except (CccError, subprocess.CalledProcessError) as error:
             print(f"{path}: {str(error).splitlines()[0]}")
     for first in range(0, 0 if given else KERNELS, IN_A_FILE):
-        yield from of_fuzz(0, first, folder)
+        yield from of_fuzz(0, range(first, first + IN_A_FILE), folder)
 
 
 def main(given: Sequence[str]) -> None:

@@ -227,7 +227,7 @@ def test_some_forms_give_what_a_gpu_gave() -> None:
     assert len(found[EQUAL]) > 50
 
 
-PARTS = 16
+PARTS = 48
 
 
 @pytest.mark.slow
