@@ -39,6 +39,7 @@ from typing import ClassVar
 
 from ccc.analysis.companions import Companions, Replacement
 from ccc.analysis.paths.locate import groups_of_loops
+from ccc.analysis.paths.reductions import NUMBER, TAKEN_AT
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Block, Function, Instruction
 from ccc.ir.operands import Register
@@ -115,7 +116,7 @@ class IterationNumbers(Pass):
 def _number(function: Function, group: Companions) -> tuple[Register, ...]:
     """Put the numbers in; the registers that they are in."""
     fresh = function.registers.fresh
-    number, taken_at = fresh("b64", "number"), fresh("b64", "taken_at")
+    number, taken_at = fresh("b64", NUMBER), fresh("b64", TAKEN_AT)
     registers = [number, taken_at]
     facts, loop = group.facts, group.loop
     for source in sorted(facts.graph.predecessors(loop.header)):

@@ -122,8 +122,10 @@ class Apart:
     def _restricted(self) -> frozenset[Pointer]:
         """The parameters of a kernel that are ``__restrict__``."""
         function = self.facts.function
-        clauses = (m.clauses.get("restrict") for b in function.blocks for m in b.markers)
-        numbers = {int(number) for clause in clauses if clause for number in clause.split(",")}
+        every = [marker.clauses for block in function.blocks for marker in block.markers]
+        counted = str(len(function.parameters))
+        told = [one for one in every if "restrict" in one and one.get("of", counted) == counted]
+        numbers = {int(number) for one in told for number in one["restrict"].split(",")}
         parameters = function.parameters if function.kind == "entry" else []
         declared = (
             Pointer(parameter.name, 0)

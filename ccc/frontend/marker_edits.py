@@ -137,7 +137,8 @@ class MarkerEdits:
     def _apart(self, placed: Placed, annotation: Annotation) -> bytes:
         """Statements that say which pointers lead to memory of their own.
 
-        A kernel's parameters that are declared ``__restrict__`` are told by their numbers.
+        A kernel's parameters that are declared ``__restrict__`` are told by their numbers, and
+        where macros are not expanded by how many there are.
         """
         text = b""
         for number, names in enumerate(placed.pragma.apart):
@@ -145,9 +146,11 @@ class MarkerEdits:
             words = Marker("apart", annotation.id, annotation.span, clauses).text()
             for name in names:
                 text += with_register(words, "l", name).encode(errors="surrogateescape")
-        restricted = restricted_parameters(placed.statement, self._blank)
+        restricted, count = restricted_parameters(placed.statement, self._blank)
         if restricted and placed.name in ("for", "grid_stride"):
             clauses = {"restrict": ",".join(map(str, restricted))}
+            if self._placement.macros is not None:  # one may stand for several parameters
+                clauses["of"] = str(count)
             made = Marker("apart", annotation.id, annotation.span, clauses).statement()
             text += made.encode(errors="surrogateescape")
         return text

@@ -36,6 +36,7 @@ _TOKEN = re.compile(rb"[{}]|" + NO_CODE, re.DOTALL | re.VERBOSE)
 _DEVICE = re.compile(
     rb"\b__(?:device|global)__\b|__attribute__\s*\(\((?:device|global)\)\)|\bconst(?:expr|eval)\b"
 )
+_COMMENT = re.compile(rb"//(?:\\\r?\n|[^\n])*|/\*.*?\*/", re.DOTALL)
 _CONSTANT = re.compile(rb"\bconst(?:expr|eval)\b")
 _SPECIFIER = re.compile(
     rb"__attribute__\s*\(\(.*?\)\)|\[\[.*?\]\]|\bextern\b(?:\s*\"C(?:\+\+)?\")?"
@@ -393,7 +394,7 @@ def home_of(root: Node, at: int, code: bytes) -> Home | None:
     while node is not None:
         body = node.child_by_field_name("body")
         if body is not None and node.type in ("function_definition", "lambda_expression"):
-            head = code[node.start_byte : body.start_byte]
+            head = _head(node, code)
             for_device = _DEVICE.search(head) is not None
             if for_device or node.type == "function_definition":
                 name = function_name(node).decode(errors="replace")
@@ -415,8 +416,7 @@ def may_be_constant(statement: Node, code: bytes) -> bool:
     """Whether a statement stands in a ``constexpr`` function, which compilers may evaluate."""
     node = function_around(statement)
     while node is not None:
-        body = node.child_by_field_name("body")
-        if body is not None and _CONSTANT.search(code, node.start_byte, body.start_byte):
+        if node.child_by_field_name("body") and _CONSTANT.search(_head(node, code)):
             return True
         node = function_around(node.parent) if node.parent else None
     return False
@@ -431,9 +431,14 @@ def _kernel_around(statement: Node, code: bytes) -> Node | None:
     node = function_around(statement)
     if node is None or node.type == "lambda_expression":
         return None
-    body = node.child_by_field_name("body")
-    end = body.start_byte if body else node.end_byte
-    return node if _KERNEL.search(code, node.start_byte, end) else None
+    return node if _KERNEL.search(_head(node, code)) else None
+
+
+def _head(function: Node, code: bytes) -> bytes:
+    """What stands before the body of a function, without comments."""
+    body = function.child_by_field_name("body")
+    end = body.start_byte if body else function.end_byte
+    return _COMMENT.sub(b" ", code[function.start_byte : end])
 
 
 def parameters(function: Node) -> list[Node]:
@@ -460,15 +465,17 @@ def parameter_name(function: Node, number: int) -> bytes | None:
     return next((name for name, _ in declared_in(parameter)), None) if parameter else None
 
 
-def restricted_parameters(statement: Node, code: bytes) -> list[int]:
-    """The numbers of the kernel's parameters that are ``__restrict__`` pointers.
+def restricted_parameters(statement: Node, code: bytes) -> tuple[list[int], int]:
+    """The numbers of the kernel's parameters that are ``__restrict__`` pointers, and how many it
+    has.
 
-    None in a device function: it is inlined, and what its parameters were is lost.
+    None in a device function: it is inlined, and what its parameters were is lost. Where macros are
+    not expanded, one may stand for several parameters: then their count is another one.
     """
     kernel = _kernel_around(statement, code)
     listed = parameters(kernel) if kernel else []
     if any(node.type not in _PARAMETERS for node in listed):
-        return []  # a pack, whose length is not known
+        return [], 0  # a pack, whose length is not known
     plain = re.compile(rb"[^()\[\]&*]*\*\s*(?:const\s+)?__restrict(?:__)?\b\s*\w*\s*(?:=.*)?")
     texts = [code[node.start_byte : node.end_byte] for node in listed]
-    return [number for number, text in enumerate(texts) if plain.fullmatch(text)]
+    return [number for number, text in enumerate(texts) if plain.fullmatch(text)], len(texts)

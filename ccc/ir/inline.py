@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ccc.ir.edit import remove_jumps_to_next
+from ccc.ir.markers import Marker
 from ccc.ir.nodes import (
     Block,
     Directive,
@@ -153,9 +154,16 @@ class _Inlining:
             if isinstance(statement, Directive):
                 yield Directive(statement.text)
             elif isinstance(statement, MarkerNote):
-                yield MarkerNote(statement.marker)
+                yield MarkerNote(self._marker(statement.marker))
             else:
                 yield self._copy(statement, after)
+
+    def _marker(self, marker: Marker) -> Marker:
+        """The same of the copy: it may name a register."""
+        named = self.body.registers.find(marker.clauses.get("register", ""))
+        if named is None:
+            return marker
+        return replace(marker, clauses={**marker.clauses, "register": self._register(named).name})
 
     def _copy(self, instruction: Instruction, after: str) -> Instruction:
         opcode = instruction.opcode

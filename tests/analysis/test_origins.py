@@ -84,3 +84,16 @@ def test_what_was_loaded_is_known_by_its_place_and_the_loads_on_the_way() -> Non
     assert found is not None
     assert found.place == ("[table+8]", 16, True)
     assert [load.space for load in found.loads] == ["global", "generic"]
+
+
+@pytest.mark.parametrize(("clause", "apart"), [
+    ("restrict=1", True),
+    ("restrict=1 of=3", True),
+    ("restrict=1 of=2", False),  # the number is that of another parameter
+    ("", False),
+])  # fmt: skip
+def test_who_counted_other_parameters_tells_nothing_of_these(clause: str, apart: bool) -> None:
+    marker = f"// ccc.apart 1 k.cu:1:1 {clause}".rstrip()
+    origins, _ = last(f"{marker}\nst.global.u32 [%rd1], %r1;\nld.global.u32 %r2, [%rd2];")
+    write, read = (i for i in origins.facts.function.instructions if i.space == "global")
+    assert origins.facts.memory.apart.are(write, read) == apart

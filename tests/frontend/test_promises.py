@@ -42,6 +42,18 @@ def test_restricted_parameters(parameters: str, numbers: str | None) -> None:
     assert (found[1].replace("=2C", ",") if found else None) == numbers
 
 
+def test_restricted_parameters_are_counted_where_a_macro_may_stand_for_several() -> None:
+    text = KERNEL.replace("PARAMETERS", "COMMON, int *__restrict__ a")
+    assert " restrict=1 of=2" in mark(text, "k.cu", macros={"COMMON"}).text
+    assert ' restrict=1"' in mark(text, "k.cu").text
+
+
+def test_a_comment_makes_no_kernel_of_a_function() -> None:
+    text = KERNEL.replace("PARAMETERS", "int *__restrict__ a /* in __global__ memory */")
+    assert "restrict=0" in mark(text, "k.cu").text
+    assert "restrict=" not in mark(text.replace("__global__ void", "__device__ void"), "k.cu").text
+
+
 @pytest.mark.parametrize(
     ("declaration", "pointer"),
     [

@@ -35,7 +35,10 @@ _PLACES = {"add": (1, 2), "sub": (1,), "fma": (3,), "mad": (3,)}
 """Where an update of a sum may read the sum; other operations read it on either side."""
 
 OWN = "%ccc_"
-"""How registers begin that are no variables of the user's, such as numbers that tell an order."""
+"""How registers begin that nvcc has not named."""
+NUMBER, TAKEN_AT = "number", "taken_at"
+"""What registers are named for that tell the order of what is taken: no sums of the user's."""
+_ORDERS = (OWN + NUMBER, OWN + TAKEN_AT)
 
 
 def declared_operations(marker: Marker) -> frozenset[str]:
@@ -71,8 +74,8 @@ def find_accumulators(
             accumulator = _web(register, touching, loop, facts)
             if accumulator is None or accumulator.operation not in operations:
                 continue
-            if any(one.name.startswith(OWN) for one in accumulator.registers):
-                continue  # numbers that tell the order of what is taken: no sum of the user's
+            if any(one.name.startswith(_ORDERS) for one in accumulator.registers):
+                continue
             named = accumulator.registers & _named(marker, accumulator.operation, loop, facts)
             if accumulator.type[0] != "f" or named:
                 found.append(accumulator)
