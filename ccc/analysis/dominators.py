@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -109,6 +110,19 @@ class Loop:
         """The edges that leave the loop, in a fixed order."""
         found = [(a, b) for a in self.blocks for b in graph.successors(a) if b not in self.blocks]
         return sorted(found)
+
+    def behind(self, labels: Iterable[str], graph: FlowGraph) -> frozenset[str]:
+        """The blocks to which control may come from some of them in the same trip, and those."""
+        ways = {a: [b for b in graph.successors(a) if b != self.header] for a in self.blocks}
+        return self.blocks & reachable(lambda label: ways.get(label, ()), labels)
+
+    def before(self, labels: Iterable[str], graph: FlowGraph) -> frozenset[str]:
+        """The blocks from which control may come to some of them in the same trip, and those."""
+
+        def back(label: str) -> Iterable[str]:
+            return graph.predecessors(label) if label != self.header else ()
+
+        return self.blocks & reachable(back, labels)
 
 
 def natural_loops(graph: FlowGraph, tree: Dominators) -> list[Loop]:

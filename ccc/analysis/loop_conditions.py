@@ -170,7 +170,7 @@ class LoopConditions:
         found, before = self.of(*sources), None
         while found != before:
             before = found
-            makers = found.union(*map(self._written_for, found))
+            makers = found.union(*map(self.written_for, found))
             places = {*sources, *(self.facts.homes[maker] for maker in makers)}
             ways = {label for place in places for label in controllers(place)}
             found = found.union(self.of(*(reachable(controllers, ways) - set(counted))))
@@ -204,7 +204,7 @@ class LoopConditions:
                     worklist += maker.used()
                     if maker.space == "param":
                         worklist += [symbol.name for symbol in maker.symbols()]
-                    for writer in self._written_for(maker):
+                    for writer in self.written_for(maker):
                         worklist += writer.used()
                         found |= {writer} if writer.effects & Effect.CALL else set()
         return found
@@ -231,7 +231,7 @@ class LoopConditions:
         found = self.facts.reaching.of_uses(label)[user, operand]
         return {definition.instruction for definition in found}
 
-    def _written_for(self, load: Instruction) -> Sequence[Instruction]:
+    def written_for(self, load: Instruction) -> Sequence[Instruction]:
         """What of the loop may write what a load or a call reads, which is looked for once."""
         if load not in self._writers:
             self._writers[load] = self._writers_of(load)

@@ -141,7 +141,7 @@ def _tries_again(name: str, facts: Facts) -> bool:
 def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     """What a loop polls, if it spins: in it, or in a loop inside it."""
     slices = LoopConditions(loop, facts)
-    body, carried = slices.body, _carried(slices)
+    body, carried = slices.body, carried_by(slices)
     polls = [i for i in body if _is_poll(i, slices, carried, facts)]
     decided = slices.of(*loop.blocks) if polls else ()
     deciding = tuple(poll for poll in polls if poll in decided)
@@ -351,10 +351,10 @@ def goes_on(spin: Spin, facts: Facts) -> bool:
     if loop is None:
         return False
     slices = LoopConditions(loop, facts)
-    return _goes_on(_address(spin.poll), slices, _carried(slices))
+    return _goes_on(_address(spin.poll), slices, carried_by(slices))
 
 
-def _carried(slices: LoopConditions) -> frozenset[Register]:
+def carried_by(slices: LoopConditions) -> frozenset[Register]:
     """The registers that go from trip to trip."""
     live = slices.facts.liveness.live_in(slices.loop.header)
     return live & {register for one in slices.body for register in one.defined()}

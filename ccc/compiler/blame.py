@@ -53,6 +53,7 @@ _ABOUT = {
     "its turns look at what others may write": "accessed",
     "its turns may wait for one another": "accessed",
     "lanes may wait ": "accessed",
+    "lanes wait ": "accessed",
     "threads may wait for one another": "accessed",
     "what a lane waits for": "accessed",
     f"local memory {ARRAY}": "arrays",

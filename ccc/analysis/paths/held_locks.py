@@ -54,9 +54,7 @@ def holding(
     after = {to for label in waits for to in facts.graph.successors(label)} - waits
     for label, code in own.items():
         for place, one in enumerate(code):
-            takes = _takes(one, spin, facts) and not (
-                by_name and _are_named_apart(one, spin, facts)
-            )
+            takes = _takes(one, spin, facts) and not (by_name and are_named_apart(one, spin, facts))
             if takes and not any(map(gives, code[place:])):
                 after.update(conditions.ways(label, swapping(label, one, facts)) or step(label))
     giving = [label for label, code in own.items() if any(map(gives, code))]
@@ -71,7 +69,8 @@ def _takes(instruction: Instruction, spin: Spin, facts: Facts) -> bool:
     )
 
 
-def _are_named_apart(instruction: Instruction, spin: Spin, facts: Facts) -> bool:
+def are_named_apart(instruction: Instruction, spin: Spin, facts: Facts) -> bool:
+    """Whether an instruction and those who wait begin with different parameters."""
     mine, others = roots(instruction, facts), roots(spin.poll, facts)
     return mine is not None and others is not None and mine.isdisjoint(others)
 

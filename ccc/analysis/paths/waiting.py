@@ -14,9 +14,9 @@ from functools import partial
 from ccc.analysis.apart import RESTRICT
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT, reachable
-from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.loop_conditions import LoopConditions
+from ccc.analysis.paths.events import ended_by_another
 from ccc.analysis.paths.held_locks import ended_by, gives_back, holding, may_end
 from ccc.analysis.paths.model import CheckedPath, Refused, at, instructions_of
 from ccc.analysis.paths.promises import find_promise
@@ -37,15 +37,15 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
         Refused: with the reason.
     """
     loop = path.loop.loop
-
-    later = _in_iteration(loop, [path.entry], facts)
+    later = loop.behind([path.entry], facts.graph)
     for spin in facts.spins:
+        _check_event(spin, path, facts)
         if spin.blocks < loop.blocks and not spin.gives_up:
             _check_behind(spin, path, facts)
         is_inside = spin.blocks <= path.blocks
         if is_inside and path.repeats and not (spin.gives_up and spin.seeks):
             _check_turns(spin, path, facts)
-        is_before = not is_inside and path.entry in _in_iteration(loop, spin.blocks, facts)
+        is_before = not is_inside and path.entry in loop.behind(spin.blocks, facts.graph)
         if spin.blocks < loop.blocks and not is_before and not (spin.gives_up and spin.seeks):
             _check_beginning(spin, path, later, facts)
             _check_draws(spin, path, facts)
@@ -65,13 +65,24 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
                 )
 
 
-def _in_iteration(loop: Loop, starts: Iterable[str], facts: Facts) -> frozenset[str]:
-    """The blocks of a loop to which control may come from some of them in the same iteration."""
+def _check_event(spin: Spin, path: CheckedPath, facts: Facts) -> None:
+    """That no lane waits in the annotated loop for what another iteration does, but to enter a
+    critical section.
 
-    def step(label: str) -> Iterable[str]:
-        return (s for s in facts.graph.successors(label) if s != loop.header)
-
-    return loop.blocks & reachable(step, starts)
+    Raises:
+        Refused: one does.
+    """
+    ending = ended_by_another(spin, path, facts)
+    if ending is None:
+        return
+    if path.entry not in path.loop.loop.behind(spin.blocks, facts.graph) - path.blocks:
+        _check_draws(spin, path, facts)
+    there = "" if spin.poll.effects & Effect.CALL else at(ending)  # of all that a call may look at
+    raise Refused(
+        f"lanes wait{at(spin.poll)} until another iteration has written there{there}, whose "
+        "task may be set aside; iterations that wait for one another are not independent: "
+        f"remove the annotation{_way_out_if_apart(spin.poll, path, facts)}"
+    )
 
 
 def _check_behind(spin: Spin, path: CheckedPath, facts: Facts) -> None:
@@ -84,7 +95,7 @@ def _check_behind(spin: Spin, path: CheckedPath, facts: Facts) -> None:
         Refused: one may.
     """
     loop = path.loop.loop
-    after = _in_iteration(loop, spin.blocks, facts)
+    after = loop.behind(spin.blocks, facts.graph)
     left = {target for _, target in loop.exits(facts.graph)}
     behind = reachable(facts.graph.successors, left) - loop.blocks - {EXIT}
     for poll in spin.anew:
@@ -130,12 +141,7 @@ def _check_beginning(spin: Spin, path: CheckedPath, later: Collection[str], fact
 
 def _before(path: CheckedPath, facts: Facts) -> frozenset[str]:
     """The blocks from which control may come to a path in the same iteration."""
-    loop = path.loop.loop
-
-    def back(label: str) -> Iterable[str]:
-        return facts.graph.predecessors(label) if label != loop.header else ()
-
-    return (loop.blocks & reachable(back, [path.entry])) - path.blocks
+    return path.loop.loop.before([path.entry], facts.graph) - path.blocks
 
 
 def _check_draws(spin: Spin, path: CheckedPath, facts: Facts) -> None:

@@ -1,0 +1,111 @@
+"""Whether lanes wait in an iteration for what another iteration does.
+
+    WAIT:   ld.volatile.global.u32 %r1, [%rd1];         // ready[dep[i]]
+            setp.eq.s32 %p1, %r1, 0;
+            @%p1 bra WAIT;
+
+A loop that changes nothing of what its ways out hang on is ended by another thread, or never. Who
+enters a critical section waits so, too, but has drawn a number by an atomic operation, or tries to
+take the lock by one, and lets the next one in behind it: such tasks run to their ends. Who waits
+for anything else that the annotated loop does may wait for a task that is set aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import chain
+
+from ccc.analysis.callees import callee
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.loop_conditions import LoopConditions
+from ccc.analysis.paths.held_locks import are_named_apart, may_end
+from ccc.analysis.paths.model import CheckedPath, instructions_of
+from ccc.analysis.polled import changes_nothing
+from ccc.analysis.spinning import Spin, carried_by
+from ccc.ir.nodes import Instruction
+from ccc.ptx.opcodes import ATOMICS, LOADS, Effect
+
+
+def ended_by_another(spin: Spin, path: CheckedPath, facts: Facts) -> Instruction | None:
+    """What another iteration does that a lane waits for in the annotated loop of a path; None if it
+    waits for no such thing, or enters a critical section."""
+    around = path.loop.loop
+    if not spin.blocks < around.blocks or not _is_left_to_others(spin, facts):
+        return None
+    others = [*instructions_of(around.blocks - spin.blocks, facts), *chain(*_beside(spin, facts))]
+    ending = [one for one in others if may_end(spin, one, facts)]
+    own = path.blocks if spin.blocks <= path.blocks else around.blocks
+    if not ending or _enters(spin, own, around, facts):
+        return None
+    return min(ending, key=lambda one: are_named_apart(one, spin, facts))
+
+
+def _is_left_to_others(spin: Spin, facts: Facts) -> bool:
+    """Whether nothing that decides whether a loop ends changes in it, unless others change it."""
+    loop = spin.loop(facts)
+    if loop is None:
+        return _only_awaits(spin.poll, facts)
+    if spin.counts or not spin.waits:
+        return False
+    slices = LoopConditions(loop, facts)
+    deciding = slices.leading_to(slices.leaving)
+    used = {register for one in deciding for register in one.used()}
+    return used.isdisjoint(carried_by(slices)) and all(
+        _finds_the_same(one, slices, facts) for one in deciding
+    )
+
+
+def _only_awaits(call: Instruction, facts: Facts) -> bool:
+    """Whether a function waits for others, or one that it calls, and neither takes anything."""
+    functions = list(facts.callees.reachable(callee(call)))
+    known = [Facts(one, facts.callees) for one in functions if one is not None]
+    return (
+        len(known) == len(functions)
+        and not any(
+            one.name in ATOMICS and not changes_nothing(one, inside)
+            for inside in known
+            for one in inside.function.instructions
+        )
+        and any(
+            spin.loop(inside) is not None and _is_left_to_others(spin, inside)
+            for inside in known
+            for spin in inside.spins
+        )
+    )
+
+
+def _finds_the_same(one: Instruction, slices: LoopConditions, facts: Facts) -> bool:
+    """Whether an instruction computes the same in each trip as long as no other thread writes."""
+    if changes_nothing(one, facts):
+        writers = (i for i in slices.body if i.effects & (Effect.WRITE | Effect.CALL))
+        return not facts.memory.conflict((i for i in writers if i is not one), [one])
+    if one.reads_time or one.name in ATOMICS or one.effects & ~(Effect.READ | Effect.FENCE):
+        return False
+    return not one.effects & Effect.READ or (one.name in LOADS and not slices.written_for(one))
+
+
+def _enters(spin: Spin, own: Collection[str], around: Loop, facts: Facts) -> bool:
+    """Whether who waits enters a critical section: an atomic operation among some blocks, or a
+    function, on the way to it, takes it or gives a number, and what stands behind lets others in.
+    """
+    first, last = _beside(spin, facts)
+    before = around.before(spin.blocks, facts.graph).intersection(own) - spin.blocks
+    behind = around.behind(spin.blocks, facts.graph) - spin.blocks
+    if not any(may_end(spin, one, facts) for one in [*last, *instructions_of(behind, facts)]):
+        return False
+    asked = LoopConditions(around, facts).leading_to(spin.blocks)
+    return any(
+        one in asked or (may_end(spin, one, facts) and not are_named_apart(one, spin, facts))
+        for one in [*first, *instructions_of(before, facts)]
+        if one.effects & Effect.CALL or (one.name in ATOMICS and not changes_nothing(one, facts))
+    )
+
+
+def _beside(spin: Spin, facts: Facts) -> tuple[list[Instruction], list[Instruction]]:
+    """What stands in its block before and behind a call that waits."""
+    if spin.loop(facts) is not None:
+        return [], []
+    code = list(instructions_of(spin.blocks, facts))
+    place = code.index(spin.poll)
+    return code[:place], code[place + 1 :]

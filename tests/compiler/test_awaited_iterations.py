@@ -1,0 +1,68 @@
+"""Loops that only another thread ends: critical sections are entered, other iterations are not
+waited for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
+
+KERNEL = """
+__device__ __noinline__ void wait(volatile int *flag, int number) { while (*flag != number); }
+__device__ __noinline__ int draw(int *next) { return atomicAdd(next, 1); }
+__global__ void k(const int *__restrict__ x, int *turn, volatile int *ready, float *v, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0) {
+            ENTER
+            *(volatile float *)v = *(volatile float *)v + x[i];
+            __threadfence();
+            LEAVE
+        }
+        REST
+    }
+}
+"""
+AWAITED = [
+    ("while (!ready[x[i]]);", "ready[i] = 1;", ""),
+    ("while (!*(int *)&ready[x[i]]) __threadfence();", "*(int *)&ready[i] = 1;", ""),
+    ("while (!ready[x[i]] || !ready[x[i] / 2]) __nanosleep(99);", "ready[i] = 1;", ""),
+    ("while (atomicAdd(&turn[x[i]], 0) == 0);", "atomicExch(&turn[i], 1);", ""),
+    ("while (atomicCAS(&turn[x[i]], 1, 1) != 1);", "atomicExch(&turn[i], 1);", ""),
+    ("while (*(volatile int *)turn != i);", "*(volatile int *)turn = i + 1;", ""),
+    ("wait(&ready[x[i]], 1);", "ready[i] = 1;", ""),
+    ("", "ready[i] = 1;", "while (!ready[x[i]]);"),
+]
+ENTERED = [
+    ("do while (*(volatile int *)turn); while (atomicCAS(turn, 0, 1));", "atomicExch(turn, 0);"),
+    ("int mine = atomicAdd(turn, 1); while (*ready != mine);", "*ready = mine + 1;"),
+    ("int mine = draw(turn); while (*ready != mine);", "*ready = mine + 1;"),
+    ("int mine = draw(turn); wait(ready, mine);", "*ready = mine + 1;"),
+    ("ready[i] = 1; int last = atomicExch(turn, i); while (ready[last]);", "ready[i] = 0;"),
+    ("int mine = atomicAdd(turn, 1) % 64; while (!ready[mine]);", "ready[(mine + 1) % 64] = 1;"),
+]
+
+
+def lines(tmp_path: Path, enter: str, leave: str, rest: str = "") -> list[str]:
+    source = KERNEL.replace("ENTER", enter).replace("LEAVE", leave).replace("REST", rest)
+    return said(source, tmp_path, Options(strategy=COLLECT))
+
+
+@pytest.mark.parametrize(("enter", "leave", "rest"), AWAITED)
+def test_who_waits_for_another_iteration_is_told_so(
+    tmp_path: Path, enter: str, leave: str, rest: str
+) -> None:
+    (line,) = lines(tmp_path, enter, leave, rest)
+    assert ": lanes wait (" in line
+    assert "iterations that wait for one another are not independent: remove" in line
+
+
+@pytest.mark.parametrize(("enter", "leave"), ENTERED)
+def test_who_enters_a_critical_section_is_not(tmp_path: Path, enter: str, leave: str) -> None:
+    assert lines(tmp_path, enter, leave) == []
