@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
@@ -284,11 +284,16 @@ def saved(context: Iterable[Mapping[str, str]]) -> list[str]:
 
 def silent_among(every: Collection[Remark]) -> Callable[[Remark], bool]:
     """Of which copies nothing is said among others: of code that vanished where another copy did
-    not, and of what lies in no loop where another does."""
-    seen = {of_arm(one) for one in every if not one.has_vanished}
+    not, or another case of the switch, and of what lies in no loop where another does."""
+
+    def arms(one: Remark) -> set[Hashable]:
+        return {of_arm(one), *([one.position] if one.arm == "case" else [])}
+
+    seen = {arm for one in every if not one.has_vanished for arm in arms(one)}
     inside = {of_arm(one) for one in every if not one.lies_outside}
     return lambda one: (
-        (one.has_vanished and of_arm(one) in seen) or (one.lies_outside and of_arm(one) in inside)
+        (one.has_vanished and not seen.isdisjoint(arms(one)))
+        or (one.lies_outside and of_arm(one) in inside)
     )
 
 

@@ -197,6 +197,18 @@ def test_cases_are_told_together_wherever_in_the_code_the_same_is_at_fault() -> 
     assert other.startswith('path (case 2, line 10) left as it was: it needs a value ("t", k.cu:10')
 
 
+def test_a_case_without_code_of_its_own_is_silent_beside_others() -> None:
+    """As ``default: break;``: what to do about the others does not go with removing it."""
+    switch = Marker("case", 2, Span("k.cu", 7, 5))
+    inner = Remark.missed_at(switch, "k", "it lies in a loop inside", {"case": "case 0, line 8"})
+    gone = Remark.missed_at(switch, "k", "no branch is left here", {"case": "default, line 9"})
+    applied = Remark.applied_to(switch, "k", "queue", {"case": "case 1, line 10"})
+    (line,) = told(inner, gone)
+    assert line.startswith("path (case 0, line 8) left as it was")
+    assert told(applied, gone) == []
+    assert len(told(gone)) == 1
+
+
 def test_a_strategy_that_applies_to_no_case_is_told_once() -> None:
     cases = (replace(left(7, f"case {n}, line {n}"), asked="meld", declined="no") for n in "12")
     assert told(*cases) == ["strategy(meld) does not apply: no [in k]"]

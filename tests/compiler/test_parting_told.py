@@ -51,3 +51,41 @@ def test_a_mask_of_some_lanes_is_blamed_for_itself(tmp_path: Path) -> None:
     add = "y[v] = s + __shfl_xor_sync(0xffff, warp, 1);"
     (line,) = told(tmp_path, "blockIdx.x", add)
     assert "its mask has to be 0xffffffff" in line
+
+
+TOGETHER = """__global__ void __launch_bounds__(64) k(const float *__restrict__ x, float *y, int *count, int n) {
+#pragma ccc for
+    for (int first = 0; first < n; first += 64) {
+        int i = first + threadIdx.x;
+        BEFORE
+#pragma ccc if
+        if (x[i] > 0.5f) {
+            INSIDE
+        }
+    }
+}
+"""
+
+
+def together(tmp_path: Path, before: str, inside: str) -> list[str]:
+    source = TOGETHER.replace("BEFORE", before).replace("INSIDE", inside)
+    return said(source, tmp_path, Options(strategy=COLLECT))
+
+
+def test_who_asks_which_lanes_are_there_is_told_of_the_whole_warp(tmp_path: Path) -> None:
+    vote = "if (__ballot_sync({}, x[i] > 0.9f) == 0) continue;"
+    work = "y[i] = expf(x[i]);"
+    (line,) = together(tmp_path, vote.format("__activemask()"), work)
+    assert "and end the loop together, with 0xffffffff in its place" in line
+    assert together(tmp_path, vote.format("0xffffffff"), work) == []
+
+
+def test_lanes_that_do_together_what_each_can_do_are_told_so(tmp_path: Path) -> None:
+    coalesced = """unsigned here = __activemask();  // as coalesced_threads() does it
+        int place, lane = threadIdx.x & 31, leader = __ffs(here) - 1;
+        if (lane == leader) place = atomicAdd(count, __popc(here));
+        y[__shfl_sync(here, place, leader) + __popc(here & ((1 << lane) - 1))] = x[i];"""
+    (line,) = together(tmp_path, "", coalesced)
+    assert "let each lane do by itself, as by an atomic of its own, what those of" in line
+    assert "coalesced_threads() do together" in line
+    assert together(tmp_path, "", "y[atomicAdd(count, 1)] = x[i];") == []

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ccc.analysis.callees import allocates, called, callee
-from ccc.analysis.cfg import EXIT, reachable
+from ccc.analysis.cfg import EXIT
 from ccc.analysis.convergence import find_reconvergence
-from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import (
@@ -17,7 +16,7 @@ from ccc.analysis.paths.model import (
     at,
     instructions_of,
 )
-from ccc.analysis.paths.parting import hint_at_parting, hint_at_task, meetings
+from ccc.analysis.paths.parting import hint_at_parting, hint_at_task, is_in_a_branch, meetings
 from ccc.analysis.paths.promises import apart_hint, find_clashes
 from ccc.analysis.paths.reductions import register_at
 from ccc.ir.nodes import Instruction
@@ -62,7 +61,7 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
         )
     if effects & Effect.BARRIER:
         advice = "mark a loop between two barriers"
-        is_apart = _is_in_a_branch(instruction, annotated.loop, facts)
+        is_apart = is_in_a_branch(instruction, annotated.loop, facts)
         if is_apart and waits_for_the_block(
             instruction.name, instruction.modifiers, instruction.operands
         ):
@@ -79,7 +78,10 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
         raise Refused(f"there is a barrier in the annotated loop{at(instruction)}; {advice}")
     if effects & Effect.COLLECTIVE:
         advice = "move it out of the loop"
-        if instruction.name in EXCHANGES:  # all others stay where they are, whoever comes
+        if instruction.name in (
+            *EXCHANGES,
+            "activemask",
+        ):  # all others stay where they are, whoever comes
             advice = hint_at_parting(instruction, annotated.loop, facts)
         elif instruction.name == "bar" and holds_the_kernel(annotated, facts):
             raise Refused(
@@ -107,17 +109,6 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
             f"the annotated loop calls {called(instruction)}, which allocates on the thread's stack"
             f"{at(instruction)}; declare an array there, or let the caller hand one over"
         )
-
-
-def _is_in_a_branch(instruction: Instruction, loop: Loop, facts: Facts) -> bool:
-    """Whether lanes of one iteration may part before an instruction, and meet behind it again."""
-    for branch in facts.divergence.divergent_branches & loop.blocks:
-        join = facts.post_dominators.immediate(branch) or EXIT
-        ends = {join, loop.header}
-        inside = reachable(facts.graph.successors, facts.graph.successors(branch), stops=ends)
-        if join in loop.blocks and instruction in instructions_of(inside - ends, facts):
-            return True
-    return False
 
 
 def holds_the_kernel(annotated: FoundLoop, facts: Facts) -> bool:

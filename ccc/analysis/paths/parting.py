@@ -13,6 +13,10 @@ from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction
 
 TOGETHER = "let all lanes come to it in every iteration, and end the loop together"
+ALONE = (
+    "let each lane do by itself, as by an atomic of its own, what those of __activemask() or "
+    "coalesced_threads() do together"
+)
 DECIDES = "what decides"
 BY_ONE = "__shfl_sync(0xffffffff, x, 0)"
 _IN_SOURCE = {f"%tid.{axis}": f"threadIdx.{axis}" for axis in "xyz"}
@@ -36,6 +40,10 @@ def meetings(loop: Loop, facts: Facts) -> set[Instruction]:
 def hint_at_parting(exchange: Instruction, loop: Loop, facts: Facts) -> str:
     """What to do about a collective that only exchanges values, to which not all lanes may come."""
     if not meets_all_lanes(exchange, facts.divergence.literals):
+        if _is_of_those_there(exchange, facts) and is_in_a_branch(exchange, loop, facts):
+            return ALONE
+        if exchange.name == "activemask":
+            return f"move it out of the loop, or {TOGETHER}, with 0xffffffff in its place"
         return f"move it out of the loop, or {TOGETHER}: its mask has to be 0xffffffff"
     home = next(b.label for b in facts.function.blocks if exchange in list(b.instructions))
     every = ((_parted_by(one, facts), one) for one in facts.divergence.divergent_branches)
@@ -66,6 +74,31 @@ def hint_at_task(collective: Instruction, path: CheckedPath, facts: Facts) -> st
         f"it asks for what the path makes: {elsewhere}, or use an atomic in its place; or remove "
         "this annotation"
     )
+
+
+def is_in_a_branch(instruction: Instruction, loop: Loop, facts: Facts) -> bool:
+    """Whether lanes of one iteration may part before an instruction, and meet behind it again."""
+    for branch in facts.divergence.divergent_branches & loop.blocks:
+        join = facts.post_dominators.immediate(branch) or EXIT
+        ends = {join, loop.header}
+        inside = reachable(facts.graph.successors, facts.graph.successors(branch), stops=ends)
+        if join in loop.blocks and instruction in instructions_of(inside - ends, facts):
+            return True
+    return False
+
+
+def _is_of_those_there(exchange: Instruction, facts: Facts) -> bool:
+    """Whether it asks which lanes happen to come together, or its mask says so."""
+    pending, seen = [exchange], {exchange}
+    while pending:
+        one = pending.pop()
+        if one.name == "activemask":
+            return True
+        asked = [o for o in one.used() if one is not exchange or o == one.operands[-1]]
+        makers = {maker for register in asked for maker in facts.makers.get(register, ())} - seen
+        seen |= makers
+        pending += makers
+    return False
 
 
 def _parted_by(branch: str, facts: Facts) -> set[str]:
