@@ -197,6 +197,21 @@ def test_cases_are_told_together_wherever_in_the_code_the_same_is_at_fault() -> 
     assert other.startswith('path (case 2, line 10) left as it was: it needs a value ("t", k.cu:10')
 
 
+def test_of_copies_one_thing_is_said_with_the_figures_of_all() -> None:
+    """What speaks against the best of them counts: users can do one thing about one annotation."""
+    how = "machine instructions by its code: expected"
+    advices = [
+        f"225 {how} 0.69 to 0.9 times as fast, too short; remove the annotation",
+        f"221 {how} 0.91 to 1.04 times as fast; queue insists",
+        f"223 {how} 0.7 to 0.85 times as fast, since the loop waits; no",
+    ]
+    every = [Remark.not_worth_it(MARKER, "k", advice, {}) for advice in advices]
+    assert noted(*every) == [
+        f"path (3 copies) left as it was: 221 to 225 {how} 0.69 to 1.04 times as fast; "
+        "queue insists [in k]"
+    ]
+
+
 def test_a_case_without_code_of_its_own_is_silent_beside_others() -> None:
     """As ``default: break;``: what to do about the others does not go with removing it."""
     switch = Marker("case", 2, Span("k.cu", 7, 5))

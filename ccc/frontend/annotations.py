@@ -131,8 +131,9 @@ class Annotations:
         except PragmaError as error:
             continued = self.position(match)[1].rstrip().endswith("\\")
             hint = CONTINUED if continued and error.message.endswith(UNEXPECTED) else ""
-            told = f"{error.message}{hint}"
-            self.errors.append(self._complaint(match, told, words[: error.offset]))
+            for one in (error, *error.others):
+                told = f"{one.message}{hint}"
+                self.errors.append(self._complaint(match, told, words[: one.offset]))
             return
         at = _end(_SPACE, self.blank, match.end())
         known = DIRECTIVES[pragma.directive]

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
@@ -56,6 +56,8 @@ _MEANT_BY = {
 _PARTS = {"else": ("if", "arms"), "case": ("switch", "cases"), "default": ("switch", "cases")}
 """By words of C that begin a part of a statement, the directive that speaks of the whole, and what
 the parts are called."""
+_STRIDES = ' That stands before a kernel without such a loop; before one, write "ccc for"'
+"""For whom writes his grid-stride loop himself."""
 _WITHOUT_LOOP = ("if", "switch", "while")
 """Directives of what stands in an annotated loop, and is no such itself."""
 FOR_VARIANTS = ("for const", "for variable")
@@ -103,12 +105,13 @@ class Pragma:
 
 
 class PragmaError(Exception):
-    """What is wrong with a pragma, and at which offset of its text."""
+    """What is wrong with a pragma, and at which offset of its text; and what else is."""
 
     def __init__(self, message: str, offset: int):
         super().__init__(message)
         self.message = message
         self.offset = offset
+        self.others: list[PragmaError] = []
 
 
 def parse(text: str) -> Pragma:
@@ -124,20 +127,32 @@ def parse(text: str) -> Pragma:
         raise PragmaError(TOO_DEEP, re.search(r"[(\[{]", text).start())  # type: ignore[union-attr]
     directive, *clauses = _tree(text).children
     name = _directive_name(directive)
-    allowed = DIRECTIVES[name].clauses
-    values: dict[str, str] = {}
-    for clause, following in zip_longest(clauses, clauses[1:]):
-        word, argument = _clause_parts(clause, text)
-        _check_clause(word, name, allowed)
-        _check_parentheses(argument, following, text)
-        if word in values and word not in REPEATABLE:
-            raise PragmaError(f'clause "{short(word)}" is given twice', _offset(word))
-        values[str(word)] = ";".join(
-            [*([values[word]] if word in values else []), CLAUSES[word](argument)]
-        )
-    pragma = Pragma(name, values)
+    pragma = Pragma(name, _values(name, clauses, text))
     _check_reductions(pragma, text)
     return pragma
+
+
+def _values(directive: str, clauses: Sequence[Any], text: str) -> dict[str, str]:
+    """What the clauses of a directive say; all that are wrong are told at once."""
+    values: dict[str, str] = {}
+    wrong: list[PragmaError] = []
+    for clause, following in zip_longest(clauses, clauses[1:]):
+        word, argument = _clause_parts(clause, text)
+        try:
+            _check_clause(word, directive, DIRECTIVES[directive].clauses)
+            _check_parentheses(argument, following, text)
+            if word in values and word not in REPEATABLE:
+                raise PragmaError(f'clause "{short(word)}" is given twice', _offset(word))
+            before = [values[word]] if word in values else []
+            values[str(word)] = ";".join([*before, CLAUSES[word](argument)])
+        except PragmaError as error:
+            wrong.append(error)
+            if argument.text is None:  # what follows may be meant for its value
+                break
+    if wrong:
+        wrong[0].others = wrong[1:]
+        raise wrong[0]
+    return values
 
 
 def _check_reductions(pragma: Pragma, text: str) -> None:
@@ -166,6 +181,7 @@ def _grammar() -> Lark:
 def _tree(text: str) -> Any:
     hyphened = re.match(r"\s*(\w+-[\w-]+)", text)
     if hyphened and (hint := nearest(hyphened[1], DIRECTIVES)):
+        hint += _STRIDES if hint == did_you_mean("grid_stride") else ""
         raise PragmaError(f'unknown directive "{short(hyphened[1])}"{hint}', hyphened.start(1))
     from lark.exceptions import UnexpectedInput, UnexpectedToken  # noqa: PLC0415 - as in parse
 
@@ -202,6 +218,7 @@ def _directive_name(tree: Any) -> str:
     if word not in DIRECTIVES:
         meant = _MEANT_BY.get(word.lower())
         hint = did_you_mean(meant) if meant else choices(word, DIRECTIVES)
+        hint += _STRIDES if hint == did_you_mean("grid_stride") else ""
         if word in _PARTS:
             whole, parts = _PARTS[word]
             hint = f'; remove it: "ccc {whole}", before the {whole}, speaks of all its {parts}'

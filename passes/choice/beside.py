@@ -5,9 +5,11 @@ One clause asks for all paths of an annotation, and one line takes all of them a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from ccc.analysis.paths.model import Path
+from ccc.ir.markers import UNROLLS
 from ccc.passes.choice.chosen import Chosen
 from ccc.passes.choice.nesting import needed
 from ccc.pipeline import Kernel
@@ -19,6 +21,7 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
     arms: dict[int, list[Chosen]] = {}
     for path, chosen in every.items():
         arms.setdefault(path.marker.identifier, []).append(chosen)
+    copies = Counter((path.marker, path.parent) for path in every)
     for mine in arms.values():
         common = set.intersection(*(set(chosen.considered) for chosen in mine))
         for chosen in mine:
@@ -29,4 +32,6 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
     wanted = {loop.key for path in every for loop in needed(path)}
     for path, chosen in every.items():
         is_around = path.repeats and not entries.isdisjoint(path.blocks - {path.entry})
+        if UNROLLS.items() <= path.loop.marker.clauses.items():
+            chosen.copies = copies[path.marker, path.parent]
         chosen.is_wanted = is_around or path.key in wanted or path.marker.identifier in refused

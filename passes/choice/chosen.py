@@ -13,7 +13,7 @@ from ccc.demangle import demangle
 from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.room import no_room, why_no_stacks
 from ccc.passes.strategies.strategy import Hints
-from ccc.passes.thresholds import FEW_COUNTED, GAIN, LONG_PATH, LOSS
+from ccc.passes.thresholds import FEW_COUNTED, GAIN, LONG_PATH, LOSS, UNKNOWN_TURNS
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
@@ -35,8 +35,10 @@ REMOVE = "remove the annotation"
 ANYWAY = "does it all the same"
 LOSES = f"{ANYWAY}, and would be slower"
 TELL = "tell with prob(share) or a profile"
-TELL_TURNS = "tell with a profile"
+TELL_TURNS = "tell with a profile (--ccc-profile)"
 """What serves where the turns of a loop are not known, of which a share tells nothing."""
+
+ROLL = 'remove the "#pragma unroll" of the annotated loop, which makes {} paths of one'
 
 USUAL_RUN = "if that is fewer than usual, profile a run of the usual size"
 
@@ -66,6 +68,8 @@ class Chosen:
         with_it: of a path that is left, which loop would have to be handed on with it, and is not.
         is_alone: whether the annotation marks no other path.
         common: those that may serve all paths of the annotation, whose clause is for all of them.
+        copies: how many there are of the path in its loop, if that is since the source has nvcc
+            unroll it.
         is_wanted: whether the annotation serves all the same, since something else is told to be
             missing, or since another path needs it.
         waits: whether the loop as it was waits for memory, and not for lanes.
@@ -82,6 +86,7 @@ class Chosen:
     with_it: str = ""
     is_alone: bool = True
     common: Collection[str] = ()
+    copies: int = 1
     is_wanted: bool = False
     waits: bool = False
     iterations: float | None = None
@@ -124,7 +129,7 @@ class Chosen:
         span = span_of(round(low, FIGURES), round(high, FIGURES), WANTED)
         against = "" if self.is_alone else " as without it"
         fast = f"{span} times as fast{against}{self.with_it}"
-        told = f"{length}, {self._known}: expected {fast}"
+        told = f"{length}, {self._known} expected {fast}"
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
         obstacle = why_no_stacks(kernel) or ("" if able else no_room(kernel, self.too_large[best]))
@@ -135,6 +140,8 @@ class Chosen:
         why = "" if unseen else self._why_not(best, kernel.arch)
         told = f"{told}, {why}" if why else told
         way_out = "" if obstacle and self.cost.lanes.is_known else self._way_out(best)
+        if self.copies > 1 and self.cost.lanes.executions and not self._is_empty:
+            way_out = ", or ".join(filter(None, [ROLL.format(self.copies), way_out]))
         if unseen and not self.cost.lanes.is_known:
             way_out = f"{TELL_TURNS}, or strategy({best}) insists, if that takes long"
         return "; ".join(filter(None, [told, self._few_counted(why), way_out]))
@@ -168,16 +175,18 @@ class Chosen:
 
     @property
     def _known(self) -> str:
-        """What is known of its lanes, or turns."""
+        """What is known of its lanes, or turns, or is supposed of these: what follows hangs on
+        that."""
         lanes = self.cost.lanes
-        if not lanes.is_told:
-            if lanes.agree:
-                return AGREE
-            if not self.cost.path.repeats:
-                return "and nothing is known of its lanes"
-            is_said = Hints.of(self.cost.path.marker).prob is not None
-            return f"and nothing is known of its turns{', which prob does not tell' * is_said}"
-        return f"{lanes.in_words} ({lanes.source})"
+        if lanes.is_told:
+            return f"{lanes.in_words} ({lanes.source}):"
+        if lanes.agree:
+            return f"{AGREE}:"
+        if not self.cost.path.repeats:
+            return "and nothing is known of its lanes:"
+        is_said = Hints.of(self.cost.path.marker).prob is not None
+        known = f"and nothing is known of its turns{', which prob does not tell' * is_said}"
+        return f"{known}: with {UNKNOWN_TURNS} of a lane,"
 
     def _range(self, name: str) -> tuple[float, float]:
         """The least and the most that is expected of a strategy."""

@@ -53,7 +53,8 @@ def test_a_mask_of_some_lanes_is_blamed_for_itself(tmp_path: Path) -> None:
     assert "its mask has to be 0xffffffff" in line
 
 
-TOGETHER = """__global__ void __launch_bounds__(64) k(const float *__restrict__ x, float *y, int *count, int n) {
+TOGETHER = """__global__ void __launch_bounds__(64)
+k(const float *__restrict__ x, float *y, int *count, int n) {
 #pragma ccc for
     for (int first = 0; first < n; first += 64) {
         int i = first + threadIdx.x;

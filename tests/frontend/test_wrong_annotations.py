@@ -54,6 +54,23 @@ def test_what_is_nearly_a_pragma_of_ours(pragma: str) -> None:
     assert [line.split()[1] for line in unread.split("\n") if "k.cu" in line] == ["error:"] * 2
 
 
+def test_all_that_is_wrong_with_one_pragma_is_told_at_once() -> None:
+    said = complaint(loop("#pragma ccc if prbo(0.1) strategy(queu) prob(10)\nif (a) b();"))
+    assert said.count("error: ") == 3
+    assert 'unknown clause "prbo"; did you mean "prob"?' in said
+    assert "10 is no probability" in said
+    unclosed = complaint(loop("#pragma ccc if strategy queue prbo(1)\nif (a) b();"))
+    assert unclosed.count("error: ") == 1
+    assert "write strategy(queue)" in unclosed
+
+
+@pytest.mark.parametrize("word", ["grid-stride", "gridstride"])
+def test_who_has_written_a_grid_stride_loop_is_told_how_it_is_marked(word: str) -> None:
+    said = complaint(loop("").replace("ccc for", f"ccc {word}"))
+    assert f'unknown directive "{word}"; did you mean "grid_stride"?' in said
+    assert 'before a kernel without such a loop; before one, write "ccc for"' in said
+
+
 @pytest.mark.parametrize(
     "pragma", ["GCC unroll 4", "omp for", "acc loop", "acc parallel", "gcc ivdep", "cc", "c for"]
 )

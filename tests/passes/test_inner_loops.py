@@ -15,7 +15,7 @@ from ccc.passes.choice.cost_model import LoopCost
 from ccc.passes.choice.exchange import BLOCK_LEAVES
 from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.turns import Turn
-from ccc.passes.thresholds import LOSS
+from ccc.passes.thresholds import LOSS, UNKNOWN_TURNS
 from ccc.pipeline import Kernel
 from ccc.ptx.types import WARP_SIZE
 from ccc.remark import Remark
@@ -274,7 +274,8 @@ def test_a_share_tells_nothing_of_turns_which_may_be_even_and_few(
     assert (found.details["at_worst"]["merge"] >= LOSS) == is_done
     if not is_done:
         advice = str(found.advice)
-        assert "nothing is known of its turns, which prob does not tell: expected 0." in advice
+        supposed = f"which prob does not tell: with {UNKNOWN_TURNS} of a lane, expected 0."
+        assert f"nothing is known of its turns, {supposed}" in advice
         assert advice.endswith(f"; {TELL_TURNS}, or strategy(merge) insists")
 
 
