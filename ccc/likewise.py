@@ -46,17 +46,35 @@ def joined(told: Mapping[int, str], count: int, place: re.Pattern[str]) -> tuple
     ('2 copies', '7 to 9 bytes take room')
     >>> joined({1: "short", 2: "long; so", 3: "short"}, 4, nowhere)
     ('copies 1, 3 of 4', 'short; copy 2: long; so')
+    >>> joined({1: "large; cut it, or go", 2: "large; split it", 3: "large; go"}, 3, nowhere)
+    ('copy 1 of 3', 'large; cut it, or go; copy 2: split it; copy 3: go')
     """
     alike: dict[str, dict[int, str]] = {}
     for number, text in _with_one_reason(told).items():
         alike.setdefault(_without_figures(place.sub("", text)), {})[number] = text
-    (first, text), *others = [(_numbered(list(same)), _with_all(same)) for same in alike.values()]
-    if others or len(told) < count:
-        which = f"{first} of {count}"
+    first, *others = alike.values()
+    numbers, text, more = list(first), _with_all(first), []
+    for same in others:
+        said = _besides(text, _with_all(same), _numbered(list(first)), place)
+        if said == f"as {_numbered(list(first))}":  # and less than of these
+            numbers += same
+        else:
+            more.append(f"{_numbered(list(same))}: {said}")
+    if more or len(told) < count:
+        which = f"{_numbered(sorted(numbers))} of {count}"
     else:
         which = "" if len(set(_figures(told.values()))) == 1 else f"{count} copies"
-    more = (f"{number}: {likewise(text, other, first)}" for number, other in others)
     return which, "; ".join([text, *more])
+
+
+def _besides(text: str, other: str, whose: str, place: re.Pattern[str]) -> str:
+    """What is said of other copies than the first, whose reason is not told again."""
+    theirs, mine = (place.sub("", one).split("; ") for one in (text, other))
+    if theirs[0] != mine[0]:
+        return likewise(text, other, whose)
+    while mine and theirs and mine[0] == theirs[0]:
+        del mine[0], theirs[0]
+    return likewise("; ".join(theirs), "; ".join(mine), whose)
 
 
 def _with_one_reason(told: Mapping[int, str]) -> Mapping[int, str]:

@@ -40,6 +40,8 @@ DECLINED = ") does not apply: "
 """What follows a strategy that does not apply where that is said."""
 ASKED_IN = "asked_in"
 """What the report calls the file of decisions that asks for what does not apply."""
+IN_SHARED_MEMORY = "fit into shared memory"
+"""Words of what is said of stacks that have no room."""
 PLACE = re.compile(r"PTX line \d+: .*?;\)")
 """Where in the PTX something is, which is not the same in copies of it."""
 
@@ -149,8 +151,9 @@ class Remark:
 
     @property
     def note(self) -> CccError | None:
-        """What a user may want to know who is not to be warned."""
-        if self.advice is None:
+        """What a user may want to know who is not to be warned: of want of room a warning tells."""
+        warned = "" if self.denial is None else str(self.declined)
+        if self.advice is None or all(IN_SHARED_MEMORY in one for one in (warned, self.advice)):
             return None
         return CccError(f"{self.what}{LEFT}{self.advice}", self.position)
 

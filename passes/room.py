@@ -16,9 +16,8 @@ from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.dynamic_stack import added
 from ccc.ptx.occupancy import occupancy
 from ccc.ptx.types import DEFAULT_SHARED_BYTES, WARP_SIZE
+from ccc.remark import IN_SHARED_MEMORY
 
-IN_SHARED_MEMORY = "fit into shared memory"
-"""Words of what is said of stacks that have no room."""
 ABOUT_AS_MANY = "and about as many by __launch_bounds__, with which nvcc makes other code"
 UNLESS = ", unless nvcc makes other code for them"
 """What is compiled for blocks of another size may have other contexts."""

@@ -212,6 +212,26 @@ def test_of_copies_one_thing_is_said_with_the_figures_of_all() -> None:
     ]
 
 
+def test_of_copies_that_differ_by_a_way_out_the_reason_is_said_once() -> None:
+    reason = 'it shares an array ("m", k.cu:8, PTX line {}: ld.local.u32 %r1, [%rd1];)'
+    ways = ["make it smaller: have fewer, or remove this", "or remove this", "use another"]
+    (line,) = told(*(missed(f"{reason.format(n)}; {way}", "k") for n, way in enumerate(ways)))
+    first = f"{reason.format(0)}; {ways[0]}"
+    assert line == f"path (copies 1, 2 of 3) left as it was: {first}; copy 3: use another [in k]"
+
+
+def test_want_of_room_is_told_once() -> None:
+    room = "its stacks do not fit into shared memory"
+    advice = "9 machine instructions by its code: expected 1.67 times as fast, but {}"
+    one = record()
+    one.leave_alone(advice.format(room))
+    asked = replace(one.remark, asked="merge", declined=room)
+    assert asked.complaint
+    assert asked.note is None
+    assert replace(asked, is_wish=True).note
+    assert replace(asked, advice=advice.format("slow")).note
+
+
 def test_a_case_without_code_of_its_own_is_silent_beside_others() -> None:
     """As ``default: break;``: what to do about the others does not go with removing it."""
     switch = Marker("case", 2, Span("k.cu", 7, 5))

@@ -52,7 +52,8 @@ ADVICE = {
     ),
     "the annotated loop calls": "declare it __forceinline__, and call it directly",
     "it lies in a loop that was flattened": (
-        "split the loop around in two, or annotate one inner loop of it"
+        "remove this annotation, or ask for another strategy for that loop, or do this in a loop "
+        "of its own behind, if all that it needs is in global memory"
     ),
     "it holds a loop that was flattened": (
         "remove this annotation, or ask for another strategy for that loop"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from ccc.analysis.paths.model import PathKey
 from ccc.ir.markers import Marker
 from ccc.options import Request
-from ccc.passes.room import IN_SHARED_MEMORY
 from ccc.pipeline import Kernel, PathRecord, Record
+from ccc.remark import IN_SHARED_MEMORY
 
 OF_ANOTHER_KIND = "it has nothing to do with a path of this kind"
 

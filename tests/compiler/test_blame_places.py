@@ -67,6 +67,20 @@ SORTED = """__global__ void k(const int *x, int *y, int n) {
     }
 }
 """
+UNROLLED = """__global__ void __launch_bounds__(128)
+k(const float *__restrict__ x, float *y, int n) {
+#pragma ccc for
+#pragma unroll 4
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0.9f) {
+            float v = x[i];
+            for (int k = 0; k < 20; k++) v = expf(-v) + 0.1f;
+            y[i] = v;
+        }
+    }
+}
+"""
 STACKED = """__global__ void k(const float *x, float *y, int n) {
 #pragma ccc for
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
@@ -147,7 +161,16 @@ def test_the_length_of_a_branch_is_told_to_be_without_the_loops_in_it(tmp_path: 
 
 def test_a_loop_that_some_lanes_leave_early_has_other_turns_for_each(tmp_path: Path) -> None:
     (line,) = said(LEFT_EARLY, tmp_path, Options())
-    assert "nothing is known of its turns" in line
+    assert "nothing is known of its turns: with 32 of a lane, expected" in line
+    assert "; tell with a profile (--ccc-profile)" in line
+
+
+def test_an_unroll_of_the_annotated_loop_is_told_to_be_removed(tmp_path: Path) -> None:
+    """One path has the tasks of all four; without that it is chosen."""
+    (line,) = said(UNROLLED, tmp_path, Options())
+    assert "path (4 copies) left as it was: " in line
+    assert '; remove the "#pragma unroll" of the annotated loop, which makes 4 paths' in line
+    assert said(UNROLLED.replace("#pragma unroll 4", ""), tmp_path, Options()) == []
 
 
 @pytest.mark.parametrize("jump", ["break", "goto out"])

@@ -32,3 +32,12 @@ def test_a_branch_that_holds_the_flattened_loop_is_to_be_left(tmp_path: Path) ->
     assert "it holds a loop that was flattened" in line
     assert "; remove this annotation, or ask for another strategy for that loop" in line
     assert said(CELLS.replace("PRAGMA", ""), tmp_path, Options(strategy=COLLECT)) == []
+
+
+def test_a_branch_behind_the_flattened_loop_is_to_be_left_too(tmp_path: Path) -> None:
+    """To split the loop around would take a copy of all that both parts need."""
+    behind = "#pragma ccc if\n        if (y[i] > 9) y[i] = y[i] * 7 % 31;\n    }\n}"
+    source = CELLS.replace("PRAGMA", "").replace("    }\n}", behind)
+    (line,) = said(source, tmp_path, Options())
+    assert "it lies in a loop that was flattened" in line
+    assert "; remove this annotation, or ask for another strategy for that loop, or do" in line
