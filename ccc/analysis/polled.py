@@ -28,7 +28,7 @@ def changes_nothing(instruction: Instruction, facts: Facts) -> bool:
     """Whether an atomic operation leaves what it has found, as ``atomicAdd(flag, 0)`` does, and
     ``atomicCAS(flag, 1, 1)``."""
     if instruction.name == "atom" and "cas" in instruction.modifiers:
-        found, put = (facts.literal_in(instruction, o) or o for o in instruction.operands[2:])
+        found, put = (facts.literal_in(instruction, o) or o for o in instruction.operands[2:4])
         return found == put
     if instruction.name not in ATOMICS or not KEEPS_BY_ZERO.intersection(instruction.modifiers):
         return False
