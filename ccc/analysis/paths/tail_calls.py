@@ -109,7 +109,7 @@ def _tail_call(block: Block, call: Instruction, facts: Facts, count: int) -> Tai
             "the function calls itself more than once, and only calls in tail position become a "
             f"loop{_at(call, facts)}; write a loop with a stack"
         )
-    what = "return what the call returns, unchanged"
+    what = "return what the call returns, unchanged: pass the result so far as an argument"
     if not variables.results:
         what = (
             "let nothing follow the call; of several calls, nvcc may have made a loop of the last: "
