@@ -47,7 +47,7 @@ _ABOUT = {
     "an accumulator of a reduction is set in the path": "carried",
     "needs a value that is read after the path": "accessed",
     "needs a value that is read in the path": "accessed",
-    "use the same memory": "accessed",
+    "use the same memory": "written",
     "may access the same memory": "accessed",
     "a lock may ": "accessed",
     "its turns look at what others may write": "accessed",
@@ -340,14 +340,15 @@ class Blame:
     def _names(self, remark: Remark, text: str, places: Sequence[Span]) -> list[str]:
         """The variables that may be meant."""
         about = _about(text)
-        if about == "accessed" and _IN_CALL.search(text):
+        in_memory = about in ("accessed", "written")
+        if in_memory and _IN_CALL.search(text):
             return []  # it is the function's
         suspects = self._marked.suspects
         if about is None or suspects is None:
             return []
-        if about == "accessed" and _SHARED.search(text):
+        if in_memory and _SHARED.search(text):
             about = "shared"
-        elif about == "accessed" and _is_first(_ATOMIC, text):
+        elif in_memory and _is_first(_ATOMIC, text):
             about = "atomic"
         names = suspects.names(remark.position, about, places)
         if about == "handed" and _PREDICATE.search(text):

@@ -12,6 +12,8 @@ from ccc.frontend.syntax import (
     declared_in,
     identifiers_in,
     is_number,
+    parameters,
+    restricted_parameters,
     type_of,
 )
 
@@ -22,6 +24,7 @@ _ACCESSES = {"subscript_expression": "argument", "pointer_expression": "argument
 _MEMBER = "field_expression"
 _SHARED = re.compile(rb"__shared__|__attribute__\s*\(\(\s*shared\s*\)\)")
 _OF_ALL = re.compile(rb"__(?:device|managed)__|__attribute__\s*\(\(\s*(?:device|managed)\s*\)\)")
+_TO_CONSTANTS = re.compile(rb"\bconst\b[^*&]*\*")
 _REGISTERS = {"f32": b"float", "f64": b"double"}
 """Of which type a plain number is that a register of such a type holds."""
 
@@ -72,6 +75,22 @@ def accessed(whole: Node, turn: Node | None) -> list[Node]:
         if not (begin and begin.start_byte <= node.start_byte < begin.end_byte)
     )
     return [node for one in through if (node := _bare(one)) is not None]
+
+
+def only_read(function: Node, code: bytes, *, is_written: bool) -> set[bytes]:
+    """The pointers to constants among the parameters of a function: no memory is meant by them that
+    code writes by the pointer itself, and if they are ``__restrict__`` none that it writes at all.
+
+    Args:
+        function: the function.
+        code: its text, as the compiler sees it.
+        is_written: whether memory is meant that is written by the pointer itself.
+    """
+    listed = parameters(function)
+    body = function.child_by_field_name("body") or function
+    numbers = range(len(listed)) if is_written else restricted_parameters(body, code)
+    constant = (listed[n] for n in numbers if _TO_CONSTANTS.search(listed[n].text or b""))
+    return {name for one in constant for name, _ in declared_in(one)}
 
 
 def by_atomics(function: Node) -> list[Node]:

@@ -29,6 +29,7 @@ from ccc.frontend.uses import (
     in_shared,
     may_hold,
     of_all,
+    only_read,
     own_of,
     uninitialised,
 )
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from ccc.frontend.linemap import LineMap
     from ccc.frontend.placement import Placed, Placement
     from ccc.frontend.syntax import Node
+
+
+_IN_MEMORY = ("accessed", "written", "shared")
 
 
 class Suspects:
@@ -61,8 +65,8 @@ class Suspects:
         Args:
             at: where the annotation stands.
             about: ``carried`` out of an iteration, ``handed`` from turn to turn of a loop,
-                ``uninitialised``, ``arrays``, ``accessed`` or, in shared memory, ``shared``, or
-                by what may be an ``atomic`` operation.
+                ``uninitialised``, ``arrays``, ``accessed``, ``written`` by what is named itself or, in
+                shared memory, ``shared``, or by what may be an ``atomic`` operation.
             places: the line at fault, as far as that is known, and the calls that it is in.
         """
         placed = self._at(at)
@@ -76,6 +80,7 @@ class Suspects:
             "uninitialised": lambda: uninitialised(path, around),
             "arrays": lambda: arrays(path, function),
             "accessed": lambda: accessed(function, around),
+            "written": lambda: accessed(function, around),
             "atomic": lambda: by_atomics(function),
             "shared": lambda: in_shared(accessed(function, around), self._placement.root),
         }[about]()
@@ -85,10 +90,13 @@ class Suspects:
             here = [node for node in here if not updates.is_changed(node)] or here
         if not here and about == "atomic":
             return self.names(at, "accessed", places)
-        if not here and about in ("accessed", "shared"):
+        if not here and about in _IN_MEMORY:
             plain = of_all(function, self._placement.root)
             here = [node for node in plain if any(self._is_on(node, line) for line in places)]
-        here = here if here or about in ("accessed", "shared") else found
+        if about in _IN_MEMORY:
+            read = only_read(function, self._placement.blank, is_written=about == "written")
+            here = [node for node in here if node.text not in read] or here
+        here = here if here or about in _IN_MEMORY else found
         if about == "carried":
             return self._spoken_of(placed, here)
         return _members(here) if about == "handed" else _texts(here)

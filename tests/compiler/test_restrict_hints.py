@@ -180,3 +180,52 @@ def test_of_one_pointer_nothing_can_be_said(place: str, tmp_path: Path) -> None:
     (line,) = said(DRAWS.replace("PLACE", place), tmp_path, Options(strategy=COLLECT))
     assert "since the path may access the same memory" in line
     assert ('if both pointers are declared "__restrict__"' in line) == (not place)
+
+
+SUMMED = """__global__ void __launch_bounds__(64) k(PARAMETER x, float *out, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0.9f) out[threadIdx.x] += sqrtf(x[i]);
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "names"),
+    [
+        ("const float *__restrict__", '"out"'),
+        ("float const *", '"out"'),
+        ("float *const", '"x" or "out"'),
+    ],
+)
+def test_what_is_only_read_is_none_that_iterations_share(
+    parameter: str, names: str, tmp_path: Path
+) -> None:
+    (line,) = said(SUMMED.replace("PARAMETER", parameter), tmp_path, Options(strategy=COLLECT))
+    assert f"are not independent ({names}, k.cu:5, " in line
+
+
+READ_BEHIND = """__global__ void __launch_bounds__(64) k(PARAMETER x, float *out, int n) {
+    float last = 0;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (last > 0.9f) out[i + n] = sqrtf(i);
+        last = x[i] + out[i];
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "names"),
+    [("const float *__restrict__", '"out"'), ("const float *", '"x" or "out"')],
+)
+def test_what_nothing_else_leads_to_is_not_what_the_path_writes(
+    parameter: str, names: str, tmp_path: Path
+) -> None:
+    source = READ_BEHIND.replace("PARAMETER", parameter)
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert f"may depend on what the path writes ({names}, k.cu:7, " in line
