@@ -75,6 +75,12 @@ ELEMENTS = (
     "if the loop only updates its elements, have a variable for each of them in its place, and say "
     "so on the loop: reduction({}: variables)"
 )
+COLUMNS = (
+    "if the loop only updates its elements, keep them in __shared__ memory, in a column for each "
+    "thread, and update them by {}(&{}[threadIdx.x], ...)"
+)
+"""Where a variable for each would have to be found by a number."""
+_ATOMICS = {"+": "atomicAdd", "&": "atomicAnd", "|": "atomicOr", "^": "atomicXor"}
 _TEXTS = ("reason", "declined")
 _PROMISE = re.compile(
     r"(, or promise )noalias\(a, b\) of the pointers read in PTX line ([\d, ]+) "
@@ -223,10 +229,11 @@ class Blame:
     def _with_elements(self, remark: Remark, text: str, names: Sequence[str]) -> str:
         """What is said of an array that is added up is of use: a reduction is of variables."""
         suspects = self._marked.suspects
-        by = suspects.adds_up(remark.position, names[0]) if suspects and len(names) == 1 else None
-        if by is None:
+        found = suspects.adds_up(remark.position, names[0]) if suspects and len(names) == 1 else None
+        if found is None:
             return text
-        hint = ELEMENTS.format(by)
+        by, element = found
+        hint = COLUMNS.format(_ATOMICS[by], element) if element else ELEMENTS.format(by)
         if ANOTHER_LOOP in text:
             head, _, tail = parts_of(text)
             return f"{head}; {with_rest(hint, tail)}"

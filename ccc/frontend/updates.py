@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
-from ccc.frontend.syntax import every_node, identifiers_in
+from ccc.frontend.syntax import declared_in, every_node, identifiers_in
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -54,9 +54,9 @@ def changed(path: Node) -> Iterator[Node]:
     return (base for _, base in changes(path))
 
 
-def elements(path: Node) -> Iterator[tuple[Node, str | None]]:
-    """The arrays, or pointers, of which a statement changes elements, and by which operation of a
-    reduction, as ``a[i] += x``; None where that is not told."""
+def elements(path: Node) -> Iterator[tuple[Node, str | None, Node]]:
+    """The arrays, or pointers, of which a statement changes elements, by which operation of a
+    reduction, as ``a[i] += x``, or None where that is not told, and these elements."""
     for change in every(path, lambda node: node.type in CHANGES):
         element = change.child_by_field_name(CHANGES[change.type])
         if element is not None and element.type == "subscript_expression":
@@ -64,7 +64,7 @@ def elements(path: Node) -> Iterator[tuple[Node, str | None]]:
             signs = (_OPERATORS.get(child.type) for child in change.children)
             by = next((sign for sign in signs if sign in REDUCING), None)
             if base is not None:
-                yield base, by
+                yield base, by, element
 
 
 def operation(change: Node) -> str | None:
@@ -279,6 +279,19 @@ def is_index(tree: Node, name: bytes) -> bool:
     """Whether a tree uses a variable in the index of an array."""
     indices = every(tree, lambda node: node.type == "subscript_argument_list")
     return any(True for one in indices for _ in _uses(one, name))
+
+
+def is_numbered_by(turn: Node, element: Node) -> bool:
+    """Whether each iteration of a loop computes which element of an array it is, and not a loop
+    inside, which counts through the same ones each time."""
+    heads = (one.child_by_field_name("initializer") for one in every(turn, _is_for) if one != turn)
+    counters = {name for head in heads if head for name, _ in declared_in(head)}
+    made = {name for name, _ in declared_in(turn)} | {base.text for base in changed(turn)}
+    return any(node.text in made - counters for node in identifiers_in(element))
+
+
+def _is_for(node: Node) -> bool:
+    return node.type == "for_statement"
 
 
 def _asks_again(change: Node, name: bytes) -> bool:

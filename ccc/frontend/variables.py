@@ -155,7 +155,7 @@ class Suspects:
         reductions serve."""
         own = own_of(where, self._placement.around(placed))
         calls = list(self._handed(where))
-        arrays = (base for base, _ in self._elements(placed))
+        arrays = (base for base, *_ in self._elements(placed))
         changed = (*updates.changed(where), *(one.base for one in calls), *arrays)
         every = [node for node in changed if node.text not in own]
         served = self._served(self._placement.loops_around(placed))
@@ -305,19 +305,25 @@ class Suspects:
         is_float = self._is_float(change, updates.name_of(base))
         return is_float and updates.takes_no_number(change)
 
-    def adds_up(self, at: Span, array: str) -> str | None:
+    def adds_up(self, at: Span, array: str) -> tuple[str, str | None] | None:
         """The operation of a reduction by which a statement updates elements of an array of its
-        function, if there is one."""
+        function, if there is one, and such an element whose number each iteration computes, as it
+        is written; None if they are the same in all of them."""
         placed = self._at(at)
         every = self._elements(placed) if placed else []
-        found = {by for base, by in every if base.text == array.encode()}
-        return found.pop() if len(found) == 1 else None
+        found = {by: element for base, by, element in every if base.text == array.encode()}
+        by, element = found.popitem() if len(found) == 1 else (None, None)
+        if placed is None or by is None or element is None:
+            return None
+        turn = self._placement.around(placed) or placed.statement
+        is_computed = updates.is_numbered_by(turn, element)
+        return by, updates.text_of(element).decode(errors="replace") if is_computed else None
 
-    def _elements(self, placed: Placed) -> list[tuple[Node, str | None]]:
-        """The arrays of its function of which a statement changes elements, and how."""
+    def _elements(self, placed: Placed) -> list[tuple[Node, str | None, Node]]:
+        """The arrays of its function of which a statement changes elements, how, and these."""
         path = placed.statement
         known = {name for name, is_array in declared_in(function_around(path) or path) if is_array}
-        return [(base, by) for base, by in updates.elements(path) if base.text in known]
+        return [one for one in updates.elements(path) if one[0].text in known]
 
     def is_branch(self, at: Span) -> bool:
         """Whether a statement is a branch, and no loop."""

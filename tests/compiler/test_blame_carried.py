@@ -123,20 +123,50 @@ ELEMENTS = """__global__ void __launch_bounds__(64) k(const double *x, double *y
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("at", ["i & 3", "0"])
+@pytest.mark.parametrize(
+    ("at", "advice"),
+    [
+        ("i & 3", "keep them in __shared__ memory, in a column for each thread, and update them by "
+         "atomicAdd(&acc[i&3][threadIdx.x], ...)"),
+        ("n & 3", "have a variable for each of them in its place, and say so on the loop: "
+         "reduction(+: variables)"),
+        ("0", "have a variable for each of them in its place, and say so on the loop: "
+         "reduction(+: variables)"),
+    ],
+)
 @pytest.mark.parametrize("clauses", ["", "reduction(+: acc)"])
-def test_elements_that_are_added_up_are_to_be_variables(
-    clauses: str, at: str, tmp_path: Path
+def test_elements_that_are_added_up_are_to_be_elsewhere(
+    clauses: str, at: str, advice: str, tmp_path: Path
 ) -> None:
     """Whether the compiler keeps them in registers or not: the array cannot be one of the path."""
     source = ELEMENTS.replace("CLAUSES", clauses).replace("INDEX", at)
     told = said(source.replace("UPDATE", "+= sinf(v)"), tmp_path, Options(strategy=COLLECT))
     assert ["no effect" in line for line in told] == [True] * bool(clauses) + [False]
     assert '("acc", k.cu:7, PTX' in told[-1]
-    assert "in its place, and say so on the loop: reduction(+: variables) [in k]" in told[-1]
+    assert f"; if the loop only updates its elements, {advice} [in k]" in told[-1]
     assert "declare the array" not in told[-1]
     set_there = said(source.replace("UPDATE", "= sinf(v)"), tmp_path, Options(strategy=COLLECT))
-    assert "in its place" not in set_there[-1]
+    assert "only updates its elements" not in set_there[-1]
+
+
+IN_COLUMNS = """__global__ void __launch_bounds__(64) k(const double *x, double *y, int n) {
+    __shared__ double acc[4][64];
+    for (int t = 0; t < 4; ++t) acc[t][threadIdx.x] = 0;
+#pragma ccc for
+    for (int i = blockIdx.x * 64 + threadIdx.x; i < n; i += gridDim.x * 64) {
+        double v = x[i];
+#pragma ccc if
+        if (v > 0.5) atomicAdd(&acc[(i / 64) & 3][threadIdx.x], sqrt(v));
+    }
+    y[blockIdx.x * 64 + threadIdx.x] = acc[0][threadIdx.x] + acc[1][threadIdx.x]
+        + acc[2][threadIdx.x] + acc[3][threadIdx.x];
+}
+"""
+
+
+@pytest.mark.slow
+def test_elements_in_columns_are_collected(tmp_path: Path) -> None:
+    assert said(IN_COLUMNS, tmp_path, Options(strategy=COLLECT)) == []
 
 
 INTERSECTED = """__device__ int common(const int *a, const int *b, int n) {
