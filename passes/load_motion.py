@@ -1,4 +1,4 @@
-"""Loop-invariant code motion of read-only loads, and of integer divisions.
+"""Loop-invariant code motion of read-only loads, of integer divisions, and of what is carried.
 
 nvcc moves what may fault out of a loop only where it is certain to be executed. Behind a marker,
 which is inline assembly to it, nothing is certain any more. What is computed from these goes along.
@@ -17,6 +17,10 @@ After, the load stands before `TURN`, behind the test that there is a turn, as i
 the source without the annotation. A task has what was loaded in its context, in place of the
 address; so only a few words are moved. What comes from an address that all lanes have is in no
 context.
+
+Nor may the next iteration need what a loop makes that is a path, as where nvcc takes the low half
+of a counter in the loop, and steps it behind that. So what is the same in all turns, and carried
+behind them, goes before the loop, too.
 
 Moved is what every thread that enters the loop comes to: what stands in its header, and in each
 other block that no way out leads around, up to where a thread may wait or end. Memory that is read
@@ -89,8 +93,10 @@ def _wanted(movable: list[Instruction], loop: Loop, facts: Facts) -> list[Instru
     would have to save, no more than a little."""
     wanted: list[Instruction] = []
     made: set[Register] = set()
+    carried = _carried_behind(loop, facts)
     for instruction in movable:
-        if _may_fault(instruction) or not made.isdisjoint(instruction.used()):
+        is_meant = _may_fault(instruction) or not carried.isdisjoint(instruction.defined())
+        if is_meant or not made.isdisjoint(instruction.used()):
             wanted.append(instruction)
             made.update(instruction.defined())
     differ = set(facts.divergence.divergent_at(loop.header))
@@ -105,6 +111,19 @@ def _wanted(movable: list[Instruction], loop: Loop, facts: Facts) -> list[Instru
     if sum(words(register) for register in made & differ & saved) <= INVARIANT_WORDS:
         return wanted
     return [one for one in wanted if differ.isdisjoint(one.defined())]
+
+
+def _carried_behind(loop: Loop, facts: Facts) -> set[Register]:
+    """What the next iteration of the loop around a loop is made from, behind that."""
+    around = next((one for one in facts.loops if loop.blocks < one.blocks), None)
+    if around is None:
+        return set()
+    needed, size = set(facts.liveness.live_in(around.header)), -1
+    behind = list(instructions_of(around.blocks - loop.blocks, facts))
+    while len(needed) > size:
+        size = len(needed)
+        needed.update(r for i in behind if not needed.isdisjoint(i.defined()) for r in i.used())
+    return needed
 
 
 def _can_move(instruction: Instruction) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from folders import GOLDEN
 from goldens import Golden
+from inner_loop import with_inner_loop
 
 from ccc.analysis.facts import Facts
 from ccc.emulator import Module
@@ -132,6 +133,30 @@ def test_nothing_is_moved_over_what_threads_may_wait_at() -> None:
 
 def test_a_loop_without_a_marker_is_as_nvcc_wants_it() -> None:
     assert moved(LOAD, marker="") == []
+
+
+NARROWED = "cvt.u32.u64 %r4, %rd3;"
+
+
+@pytest.mark.parametrize("kind", ["variable", "while"])
+@pytest.mark.parametrize(
+    ("step", "is_moved"),
+    [
+        ("add.u32 %r1, %r4, 32;", True),
+        ("shl.b32 %r5, %r4, 1;\nadd.u32 %r1, %r5, 32;", True),
+        ("st.global.u32 [%rd1], %r4;\nadd.u32 %r1, %r1, 32;", False),  # the task has it
+    ],
+)
+def test_what_a_loop_makes_for_the_next_iteration_is_made_before_it(
+    step: str, is_moved: bool, kind: str
+) -> None:
+    turn = f"{NARROWED}\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p2, %r3, %r4;"
+    kernel = with_inner_loop(turn, "cvt.u64.u32 %rd3, %r1;\nmov.u32 %r3, 0;", "", kind, step)
+    LoadMotion().run(kernel)
+    before = [b for b in kernel.function.blocks if not any(b.markers)]
+    assert any(NARROWED in map(str, block.instructions) for block in before) == is_moved
+    inner = next(b for b in kernel.function.blocks if any(m.kind == kind for m in b.markers))
+    assert (NARROWED in map(str, inner.instructions)) != is_moved
 
 
 def test_the_load_stays_behind_the_test_before_the_loop() -> None:

@@ -26,7 +26,7 @@ TURN:
     @TURN
     @%p2 bra TURN;
 OUT:
-    add.u32 %r1, %r1, 32;
+    @STEP
     setp.lt.u32 %p1, %r1, 1000;
     @%p1 bra LOOP;
     ret;
@@ -34,7 +34,13 @@ OUT:
 """
 
 
-def with_inner_loop(turn: str, begin: str = "", before: str = "", kind: str = "variable") -> Kernel:
+def with_inner_loop(
+    turn: str,
+    begin: str = "",
+    before: str = "",
+    kind: str = "variable",
+    step: str = "add.u32 %r1, %r1, 32;",
+) -> Kernel:
     """The kernel, before any pass.
 
     Args:
@@ -42,8 +48,9 @@ def with_inner_loop(turn: str, begin: str = "", before: str = "", kind: str = "v
         begin: what an iteration of the outer loop does before that.
         before: what is done before the outer loop.
         kind: of the inner loop.
+        step: what makes the next ``%r1``, which the outer loop counts in.
     """
     text = _TEXT.replace("@BEFORE", before).replace("@BEGIN", begin)
-    text = text.replace("@KIND", kind).replace("@TURN", turn)
+    text = text.replace("@KIND", kind).replace("@TURN", turn).replace("@STEP", step)
     function = parse_function(next(iter(parse_module(text, "k.ptx").functions)))
     return Kernel(function, Facts(function))
