@@ -37,6 +37,7 @@ _SHARED = re.compile(r"PTX line \d+: [^\s;]*\.shared\b")
 _ATOMIC = re.compile(r"PTX line \d+: (?:atom|red)\b")
 _CALLEE = re.compile(r"call\S*\s+(?:\([^()]*\),\s*)?([\w$]+)")
 _PREDICATE = re.compile(r"PTX line \d+: [^\s;]*\.pred\b")
+_FLOATING = re.compile(r"PTX line \d+: (?:@!?%p\d+ )?\S+ %f(d?)\d")
 _PLACE = re.compile(r"\((?=[^()]*PTX line)")
 ARRAY = "(an array of the thread's own)"
 _ABOUT = {
@@ -74,6 +75,9 @@ SEVERAL = (
 ELEMENTS = (
     "if the loop only updates its elements, have a variable for each of them in its place, and say "
     "so on the loop: reduction({}: variables)"
+)
+NO_REDUCTION = (
+    "; no reduction serves a variable with which the loop does more than to update it ({}:{})"
 )
 COLUMNS = (
     "if the loop only updates its elements, keep them in __shared__ memory, in a column for each "
@@ -150,6 +154,7 @@ class Blame:
             text, names = self._with_variables(remark, text, places)
         text = respelled(suspects, at, text, names)
         text = self._with_misused(remark, text, names)
+        text, names = self._with_no_reduction(remark, text, names)
         if behind := lacking_behind(suspects, at, text, names):
             text, names = with_clauses(text, behind), []
         is_of_several = len(names) > 1 and _about(text) == "carried"
@@ -168,6 +173,7 @@ class Blame:
         elif REDUCTION_HINT in text and suspects:
             behind = suspects.unnamed(at, around=True)
             text = with_clauses(text, behind) if behind else text.replace(REDUCTION_HINT, ALL_OWN)
+        text = self._with_copy(remark, text, names, places)
         places_told = list(map(self._span, _IN_PTX.finditer(text)))
         text = with_parting(suspects, at, text, places_told[-1] if places_told else None)
         text = with_loop(suspects, at, with_jump(suspects, at, text))
@@ -197,6 +203,34 @@ class Blame:
         advice = f"declare {name} __forceinline__, or let it return what it makes of it"
         return f"{head}; {with_rest(advice, tail)}", [one for one, by in kept if by == name]
 
+    def _with_no_reduction(
+        self, remark: Remark, text: str, names: list[str]
+    ) -> tuple[str, list[str]]:
+        """A reason that would offer reductions, and whom it means, where the loop does more with
+        some than to update them: nothing serves as long as it does."""
+        suspects, at = self._marked.suspects, remark.position
+        if suspects is None or REDUCTION_HINT not in text or _about(text) != "carried":
+            return text, names
+        found = {name: suspects.no_reduction(at, name) for name in names}
+        found = {one: use for one, use in found.items() if use and not suspects.ends_loop(at, one)}
+        name, use = next(iter(found.items()), ("", None))
+        if use is None or suspects.is_stepped(at, name):
+            return text, names
+        more = NO_REDUCTION.format(use.file, use.line)
+        return text.replace(REDUCTION_HINT, self._own(remark, name) + more), [name]
+
+    def _with_copy(
+        self, remark: Remark, text: str, names: Sequence[str], places: Sequence[Span]
+    ) -> str:
+        """A reason that tells where a variable is set, if that is not the line at fault."""
+        suspects, found = self._marked.suspects, text
+        for name in names if suspects and places else ():
+            span = suspects.set_behind(remark.position, name) if suspects else None
+            if span and span.line != places[0].line:
+                needed = f'needs "{name}"'
+                found = found.replace(needed, f"{needed} (set in {span.file}:{span.line})")
+        return found
+
     def _with_choice(self, remark: Remark, text: str, names: Sequence[str]) -> str:
         """What is chosen beside a minimum goes with it where one branch sets both."""
         suspects = self._marked.suspects
@@ -216,9 +250,11 @@ class Blame:
             return text
         if any(suspects.ends_loop(remark.position, name) for name in names):
             return text.replace(match[0], REDUCTION_HINT)
-        wrong = suspects.misused(remark.position)
-        if wrong:
-            return text.replace(f"({match[1]})", f"({' or '.join(wrong)})")
+        if wrong := suspects.misused(remark.position):
+            uses = dict.fromkeys(f"{use.file}:{use.line}" for use in wrong.values() if use)
+            more = f"{MISUSED_AT} what it does in {' and '.join(uses)}" if uses else ""
+            named = match[0].replace(f"({match[1]})", f"({' or '.join(wrong)})", 1)
+            return text.replace(match[0], named + more)
         declared = set(match[1].split(" or "))
         extreme = suspects.extreme(remark.position)
         is_served = set(names) <= declared or (
@@ -229,7 +265,8 @@ class Blame:
     def _with_elements(self, remark: Remark, text: str, names: Sequence[str]) -> str:
         """What is said of an array that is added up is of use: a reduction is of variables."""
         suspects = self._marked.suspects
-        found = suspects.adds_up(remark.position, names[0]) if suspects and len(names) == 1 else None
+        is_one = suspects is not None and len(names) == 1
+        found = suspects.adds_up(remark.position, names[0]) if suspects and is_one else None
         if found is None:
             return text
         by, element = found
@@ -357,7 +394,9 @@ class Blame:
             about = "shared"
         elif in_memory and _is_first(_ATOMIC, text):
             about = "atomic"
-        names = suspects.names(remark.position, about, places)
+        made = _FLOATING.search(text)
+        kind = ("f64" if made[1] else "f32") if made else ""
+        names = suspects.names(remark.position, about, places, kind)
         if about == "handed" and _PREDICATE.search(text):
             names = flags(suspects, remark.position) or names
         if not names and about == "uninitialised":

@@ -23,12 +23,9 @@ def served(
 ) -> set[str]:
     """The variables that the reductions of annotated loops serve: those that they name, and
     integers that are updated as those."""
-    from ccc.frontend.pragmas import REDUCTIONS  # noqa: PLC0415 - seldom asked for
-
-    written = {ptx: sign for sign, ptx in REDUCTIONS.items()}
     found: set[str] = set()
     for loop in loops:
-        named = {(written[ptx], name) for ptx, name in loop.pragma.reductions}
+        named = {(written(ptx), name) for ptx, name in loop.pragma.reductions}
         calls = list(handed(loop.statement))
         operations = {by for by, _ in named}
         named |= {
@@ -37,9 +34,25 @@ def served(
             if by in operations and not is_float(loop.statement, name)
         }
         for by, name in named:
-            known = {one.base.start_byte for one in calls if _only_updates(one, name.encode(), by)}
-            found |= updates.updated_by(loop.statement, name, by, known)
+            found |= updates.updated_by(loop.statement, name, by, _known(calls, name, by))
     return found
+
+
+def written(ptx: str) -> str:
+    """An operation of a reduction as users write it, of what PTX calls it."""
+    from ccc.frontend.pragmas import REDUCTIONS  # noqa: PLC0415 - seldom asked for
+
+    return next(sign for sign, name in REDUCTIONS.items() if name == ptx)
+
+
+def misuse(loop: Node, name: str, by: str, calls: Iterable[HandedOver]) -> Node | None:
+    """Where a loop does more with a variable than to update it, as ``updates.misuse`` says."""
+    return updates.misuse(loop, name, by, _known(calls, name, by))
+
+
+def _known(calls: Iterable[HandedOver], name: str, by: str) -> set[int]:
+    """Where functions get a variable, and do nothing but to update it by an operation."""
+    return {one.base.start_byte for one in calls if _only_updates(one, name.encode(), by)}
 
 
 def _updated(tree: Node, calls: Iterable[HandedOver]) -> Iterator[tuple[str, bytes]]:

@@ -24,6 +24,8 @@ _LEAST_OR_MOST = re.compile(
     rb"(?:(?:::)?(?:cuda::)?std)?(?:::)?(?:f|u|ll|ull)?(min|max)f?(?:<[^<>]*>)?"
 )
 """The functions of the C++ and CUDA libraries that give the less or the greater of two."""
+_FUSED = re.compile(rb"(?:(?:::)?std)?(?:::)?(?:__)?fmaf?(?:_r[nzud])?")
+"""The functions that add to a product."""
 _CHOICE = ("condition", "consequence", "alternative")
 _FLAGS = {b"true": "|", b"1": "|", b"false": "&", b"0": "&"}
 _JOINED = {b"||": "|", b"&&": "&"}
@@ -175,6 +177,8 @@ def _operator_in(name: bytes, value: Node) -> str | None:
         function, listed = (value.child_by_field_name(part) for part in ("function", "arguments"))
         called = _LEAST_OR_MOST.fullmatch(text_of(function) if function else b"")
         given = [text_of(one) for one in listed.named_children] if listed else []
+        if function and _FUSED.fullmatch(text_of(function)):
+            return "+" if given[2:] == [name] else None
         return called[1].decode() if called and given.count(name) == 1 else None
     left, sign, right = sides(value)
     places = (left, right) if sign.decode() in _COMMUTING else (left,)
@@ -214,19 +218,18 @@ def extreme_branches(path: Node) -> Iterator[tuple[str, str, Node]]:
         condition, taken = (branch.child_by_field_name(f) for f in ("condition", "consequence"))
         if condition is None or taken is None:
             continue
-        given = {
-            text_of(place): text_of(value)
-            for change in every(taken, lambda node: node.type in CHANGES)
-            if (place := place_of(change)) is not None
-            if (value := change.child_by_field_name("right")) is not None
-        }
+        given: dict[bytes, set[bytes]] = {}
+        for change in every(taken, lambda node: node.type in CHANGES):
+            place, value = place_of(change), change.child_by_field_name("right")
+            if place is not None:
+                given.setdefault(text_of(place), set()).add(text_of(value) if value else b"")
         if any(node.type == "!" for node in every_node(condition)):
             continue
         for test in every(condition, lambda node: node.type == "binary_expression"):
             one, sign, other = sides(test)
-            if sign[:1] in SOUGHT and given.get(other) == one:
+            if sign[:1] in SOUGHT and given.get(other) == {one}:
                 yield SOUGHT[sign[:1]][0], other.decode(errors="replace"), branch
-            elif sign[:1] in SOUGHT and given.get(one) == other:
+            elif sign[:1] in SOUGHT and given.get(one) == {other}:
                 yield SOUGHT[sign[:1]][1], one.decode(errors="replace"), branch
 
 
@@ -253,26 +256,43 @@ def chosen_beside(path: Node) -> tuple[str, str, str, str] | None:
 
 def updated_by(loop: Node, name: str, by: str, handed: Collection[int] = frozenset()) -> set[str]:
     """A variable of which a loop does nothing but to update it by an operation, and what is set
-    together with it; nothing if the loop does more with it, as far as its text tells.
+    together with it; nothing if the loop does more with it, as ``misuse`` says."""
+    if misuse(loop, name, by, handed) is not None:
+        return set()
+    taken = (one.child_by_field_name("consequence") for one in _branches(loop, name, by))
+    set_there = (base for one in taken if one for base in changed(one))
+    return {name, *(name_of(base).decode(errors="replace") for base in set_there)}
+
+
+def misuse(loop: Node, name: str, by: str, handed: Collection[int] = frozenset()) -> Node | None:
+    """Where a loop first does something else with a variable than to update it by an operation, as
+    far as its text tells.
 
     Functions update it so that are ``handed`` what begins at some places.
     """
     text = name.encode()
+    branches = _branches(loop, name, by)
+    taken = [one.child_by_field_name("consequence") for one in branches]
     updates = [
         change
         for change, base in changes(loop)
-        if name_of(base) == text and by in (operation(change), flag(change))
+        if name_of(base) == text
+        if by in (operation(change), flag(change))
+        or any(one.start_byte <= change.start_byte < one.end_byte for one in taken if one)
     ]
-    branches = [branch for op, one, branch in extreme_branches(loop) if (op, one) == (by, name)]
-    tests = (branch.child_by_field_name("condition") for branch in branches)
-    taken = (branch.child_by_field_name("consequence") for branch in branches)
-    set_there = [(change, base) for one in taken if one for change, base in changes(one)]
-    updates += [change for change, base in set_there if name_of(base) == text]
-    known = [*updates, *filter(None, tests)]
-    uses = {use.start_byte for use in _uses(loop, text)}.difference(handed)
-    if not all(any(one.start_byte <= use < one.end_byte for one in known) for use in uses):
-        return set()
-    return {name, *(name_of(base).decode(errors="replace") for _, base in set_there)}
+    known = [*updates, *filter(None, (one.child_by_field_name("condition") for one in branches))]
+    others = (
+        use
+        for use in _uses(loop, text)
+        if use.start_byte not in handed
+        if not any(one.start_byte <= use.start_byte < one.end_byte for one in known)
+    )
+    return min(others, key=lambda use: use.start_byte, default=None)
+
+
+def _branches(loop: Node, name: str, by: str) -> list[Node]:
+    """Those that keep the least or the most in a variable."""
+    return [branch for op, one, branch in extreme_branches(loop) if (op, one) == (by, name)]
 
 
 def is_index(tree: Node, name: bytes) -> bool:

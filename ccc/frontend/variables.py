@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ccc.errors import Span
-from ccc.frontend import pointers, reductions, updates
+from ccc.frontend import behind, pointers, reductions, updates
 from ccc.frontend.deciding import asks_for, compared, decides
 from ccc.frontend.handed import HandedOver, handed_over
 from ccc.frontend.syntax import (
@@ -58,16 +58,17 @@ class Suspects:
         self._position = position
         self._sets: dict[int, list[tuple[Node, tuple[str, int]]]] = {}
 
-    def names(self, at: Span, about: str, places: Sequence[Span] = ()) -> list[str]:
+    def names(self, at: Span, about: str, places: Sequence[Span] = (), kind: str = "") -> list[str]:
         """The variables that a reason may speak of; those on the line at fault, if any are there,
         or else on that which calls what this is in.
 
         Args:
             at: where the annotation stands.
             about: ``carried`` out of an iteration, ``handed`` from turn to turn of a loop,
-                ``uninitialised``, ``arrays``, ``accessed``, ``written`` by what is named itself or, in
-                shared memory, ``shared``, or by what may be an ``atomic`` operation.
+                ``uninitialised``, ``arrays``, ``accessed``, ``written`` by what is named itself,
+                ``shared`` if that is in shared memory, or by what may be an ``atomic`` operation.
             places: the line at fault, as far as that is known, and the calls that it is in.
+            kind: the PTX type of what is made there, if that is of floating-point.
         """
         placed = self._at(at)
         if placed is None:
@@ -96,10 +97,36 @@ class Suspects:
         if about in _IN_MEMORY:
             read = only_read(function, self._placement.blank, is_written=about == "written")
             here = [node for node in here if node.text not in read] or here
-        here = here if here or about in _IN_MEMORY else found
+        copies = self._copied(placed, places, here, kind) if about == "carried" else []
+        here = here if here or about in _IN_MEMORY else copies or found
         if about == "carried":
-            return self._spoken_of(placed, here)
+            return self._spoken_of(placed, copies or here)
         return _members(here) if about == "handed" else _texts(here)
+
+    def _copied(
+        self, placed: Placed, places: Sequence[Span], here: Sequence[Node], kind: str
+    ) -> list[Node]:
+        """What the rest of the iteration sets for later ones, of what the line at fault sets, with
+        what that sets for them itself, if a register of a kind may hold that; nothing if nothing is
+        set so."""
+        path, turn = placed.statement, self._placement.around(placed)
+        if turn is None or not places:
+            return []
+        own = own_of(path, turn)
+        made = {one.text for one in updates.changed(path) if self._is_on(one, places[0])} & own
+        served = self._served(self._placement.loops_around(placed)) if made else set()
+        every = behind.copies(path, turn, made, own)
+        found = [one for one in every if served.isdisjoint(reductions.spoken_of(one, ()))]
+        return [*(one for one in here if may_hold(kind, one)), *found] if found else []
+
+    def set_behind(self, at: Span, name: str) -> Span | None:
+        """Where the rest of the iteration sets a variable that nothing before it does."""
+        placed = self._at(at)
+        turn = self._placement.around(placed) if placed else None
+        found = (
+            behind.only_there(placed.statement, turn, name.encode()) if placed and turn else None
+        )
+        return Span(*self._line_of(found)) if found else None
 
     def _spoken_of(self, placed: Placed, nodes: Sequence[Node]) -> list[str]:
         """What is carried of some variables, but for what reductions serve, if there is more."""
@@ -115,15 +142,18 @@ class Suspects:
         loops = self._placement.loops_around(placed) if placed else []
         return (placed.statement, (loops or [placed])[-1].statement) if placed else None
 
-    def misused(self, at: Span) -> list[str]:
+    def misused(self, at: Span) -> dict[str, Span | None]:
         """The variables of an annotated loop's reductions with which the loop around a statement
-        does more than to update them, as far as its text tells."""
+        does more than to update them, as far as its text tells, and where it first does."""
         placed = self._at(at)
         loops = self._placement.loops_around(placed) if placed else []
         served = self._served(loops)
-        return [
-            name for loop in loops[-1:] for _, name in loop.pragma.reductions if name not in served
-        ]
+        return {
+            name: self.misuse(at, name, reductions.written(ptx))
+            for loop in loops[-1:]
+            for ptx, name in loop.pragma.reductions
+            if name not in served
+        }
 
     def handed(self, at: Span, places: Sequence[Span] = ()) -> list[tuple[str, str]]:
         """The variables of its function, no arrays, that a statement uses and whose addresses
@@ -378,9 +408,11 @@ class Suspects:
         return updates.chosen_beside(placed.statement) if placed else None
 
     def extreme(self, at: Span) -> tuple[str, str] | None:
-        """The operation and the variable, where a statement keeps the least or the most."""
+        """The operation and the variable, where a statement keeps the least or the most, and the
+        loop around it does nothing else with that."""
         placed = self._at(at)
-        return next(updates.extremes(placed.statement), None) if placed else None
+        every = updates.extremes(placed.statement) if placed else ()
+        return next((one for one in every if self.misuse(at, one[1], one[0]) is None), None)
 
     def unnamed(self, at: Span, *, around: bool = False) -> list[tuple[str, str]]:
         """The operations and variables that a statement, or the loop around it, updates as a
@@ -394,8 +426,23 @@ class Suspects:
         own = {name.encode() for loop in loops for _, name in loop.pragma.reductions}
         own |= {name for name, _ in declared_in(statement)}
         made = {base.text for base in updates.changed(placed.statement)} if around else set()
-        calls = self._handed(statement)
-        return reductions.unnamed(statement, own, made, calls, self._is_float)
+        found = reductions.unnamed(statement, own, made, self._handed(statement), self._is_float)
+        return [(by, name) for by, name in found if self.misuse(at, name, by) is None]
+
+    def no_reduction(self, at: Span, name: str) -> Span | None:
+        """Where the annotated loop around a statement does more with a variable which that updates
+        as a reduction does, as ``misuse`` says."""
+        placed = self._at(at)
+        kept = updates.extremes(placed.statement) if placed else ()
+        by = next((by for by, one in kept if one == name), self.operation(at, name))
+        return self.misuse(at, name, by) if by and by in updates.REDUCING else None
+
+    def misuse(self, at: Span, name: str, by: str) -> Span | None:
+        """Where the annotated loop around a statement, or that itself if it has none, does more
+        with a variable than to update it by an operation, as far as its text tells."""
+        _, loop = self.statements(at) or (None, None)
+        use = reductions.misuse(loop, name, by, list(self._handed(loop))) if loop else None
+        return Span(*self._line_of(use)) if use else None
 
     def _is_float(self, statement: Node, name: bytes) -> bool:
         return floating_type(statement, name, self._placement.blank) is not None

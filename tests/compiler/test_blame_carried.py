@@ -126,12 +126,21 @@ ELEMENTS = """__global__ void __launch_bounds__(64) k(const double *x, double *y
 @pytest.mark.parametrize(
     ("at", "advice"),
     [
-        ("i & 3", "keep them in __shared__ memory, in a column for each thread, and update them by "
-         "atomicAdd(&acc[i&3][threadIdx.x], ...)"),
-        ("n & 3", "have a variable for each of them in its place, and say so on the loop: "
-         "reduction(+: variables)"),
-        ("0", "have a variable for each of them in its place, and say so on the loop: "
-         "reduction(+: variables)"),
+        (
+            "i & 3",
+            "keep them in __shared__ memory, in a column for each thread, and update them by "
+            "atomicAdd(&acc[i&3][threadIdx.x], ...)",
+        ),
+        (
+            "n & 3",
+            "have a variable for each of them in its place, and say so on the loop: "
+            "reduction(+: variables)",
+        ),
+        (
+            "0",
+            "have a variable for each of them in its place, and say so on the loop: "
+            "reduction(+: variables)",
+        ),
     ],
 )
 @pytest.mark.parametrize("clauses", ["", "reduction(+: acc)"])

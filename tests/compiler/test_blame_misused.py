@@ -1,0 +1,109 @@
+"""What is blamed where a loop does more with a variable than to update it, or copies it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_headers")]
+
+LOOP = """__global__ void __launch_bounds__(64) k(const float *__restrict__ x, float *y, int n) {
+    unsigned s = threadIdx.x;
+    float sum = 0, prev = 0, b0 = -9, b1 = -9;
+    int last = -1;
+#pragma ccc for CLAUSES
+    for (int i = threadIdx.x; i < n; i += 64) {
+        float v = x[i];
+        BEFORE
+#pragma ccc if
+        if (IF) { for (int k = 0; k < 9; ++k) v = expf(-v) + 0.1f; PATH }
+        BEHIND
+    }
+    y[threadIdx.x] = s + sum + prev + b0 + b1 + last;
+}
+"""
+
+
+def told(folder: Path, path: str, **parts: str) -> str:
+    """What is said of a path, with more around it."""
+    text = LOOP.replace("PATH", path)
+    for key in ("CLAUSES", "BEFORE", "BEHIND"):
+        text = text.replace(key, parts.get(key.lower(), ""))
+    text = text.replace("IF", parts.get("test", "v > 0.5f"))
+    (line,) = said(text, folder, Options(strategy=COLLECT))
+    return line
+
+
+STEP = "s = s * 1664525u + 1013904223u;"
+NONE = "no reduction serves a variable with which the loop does more than to update it"
+
+
+@pytest.mark.parametrize(
+    ("clauses", "path"),
+    [
+        ("", "s ^= (unsigned)v;"),
+        ("", "s ^= (unsigned)v; sum += v;"),
+        ("reduction(+: sum)", "s ^= (unsigned)v; sum += v;"),
+    ],
+)
+def test_no_reduction_is_offered_of_what_is_also_set_otherwise(
+    clauses: str, path: str, tmp_path: Path
+) -> None:
+    """Nor of others beside it: they would not serve as long as there is this one."""
+    line = told(tmp_path, path, clauses=clauses, before=STEP, test="s >> 28 == 3")
+    assert 'computes ("s", k.cu:10, ' in line
+    assert f'; if no iteration needs "s" of another, declare it in the loop; {NONE}' in line
+    assert line.endswith(f"{NONE} (k.cu:8) [in k]")
+    assert "reduction(" not in line
+
+
+@pytest.mark.parametrize(
+    ("clause", "path", "parts", "place"),
+    [
+        ("+: sum", "sum += v;", {"behind": "y[i] = sum;"}, "k.cu:11"),
+        ("^: s", "s ^= (unsigned)v;", {"before": STEP}, "k.cu:8"),
+        ("+: sum", "sum += v; if (sum > 9) sum = 0;", {}, "k.cu:10"),
+    ],
+)
+def test_where_a_reduction_is_read_or_set_is_told(
+    clause: str, path: str, parts: dict[str, str], place: str, tmp_path: Path
+) -> None:
+    line = told(tmp_path, path, clauses=f"reduction({clause})", **parts)
+    assert line.endswith(f", by that operation; in the way is what it does in {place} [in k]")
+
+
+def test_the_two_greatest_in_order_are_no_maxima(tmp_path: Path) -> None:
+    """The second gets the first, which is read there."""
+    line = told(tmp_path, "if (v > b1) { if (v > b0) { b1 = b0; b0 = v; } else b1 = v; }")
+    assert "reduction(" not in line
+    assert f'; if no iteration needs "b0" of another, declare it in the loop; {NONE}' in line
+
+
+def test_a_sum_by_a_fused_multiplication_is_one(tmp_path: Path) -> None:
+    path = "sum = fmaf(v, v, sum); sum += 1;"
+    line = told(tmp_path, path)
+    assert "say so on the loop of line 5: reduction(+: sum)" in line
+    source = LOOP.replace("PATH", path).replace("CLAUSES", "reduction(+: sum)")
+    source = source.replace("BEFORE", "").replace("BEHIND", "").replace("IF", "v > 0.5f")
+    assert said(source, tmp_path, Options(strategy=COLLECT)) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("y[i] = v;", '"prev"'),
+        ("y[i] = v; last = i;", '"prev"'),  # no int, which this instruction makes no value of
+        ("y[i] = v; b0 = v;", '"b0" or "prev"'),
+    ],
+)
+def test_what_is_set_from_what_the_path_makes_is_named(
+    path: str, names: str, tmp_path: Path
+) -> None:
+    line = told(tmp_path, path, test="v > prev * 1.5f", behind="prev = v;")
+    assert f"computes ({names}, k.cu:10, PTX line " in line
+    one = '; if no iteration needs "prev" (set in k.cu:11) of another, declare it in the loop'
+    assert (one in line) == ("or" not in names)
