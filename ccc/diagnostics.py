@@ -15,6 +15,7 @@ from ccc.demangle import demangle
 from ccc.errors import CccError, Span, render
 from ccc.likewise import joined, likewise, with_copy
 from ccc.remark import (
+    LATER,
     LEFT,
     OF_ALL,
     PLACE,
@@ -28,7 +29,7 @@ from ccc.remark import (
 
 _MOST_NAMED = 3
 _MOST_CASES = 12
-_VERB = re.compile(rf"{LEFT}| does not apply: ")
+_VERB = re.compile(rf"{LEFT}|{LATER}| does not apply: ")
 _SITE = re.compile(rf"(?:[^\s(),\"]+:\d+, )?{PLACE.pattern}")
 """A place with that in the source, which is not the same in cases of a switch."""
 
@@ -197,7 +198,7 @@ def _like_the_first(mine: Sequence[_Said], arms: int) -> Iterator[_Said]:
     first, alike = mine[0], said_of == arms and len({one.text for one in mine}) == 1
     for said in mine:
         text = said.text if said is first else likewise(first.text, said.text, first.name)
-        if said.verb == LEFT:
+        if said.verb in (LEFT, LATER):
             yield replace(said, head=said.what, text=text)
         elif alike and not said.copy:
             yield said

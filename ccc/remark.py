@@ -36,6 +36,10 @@ COUNTED = "counted"
 """The same where a profile tells it: what warps ran, in the mean."""
 LEFT = " left as it was: "
 """What a remark says of what it is of."""
+LATER = " lets its loop end later: "
+"""The same where it is only that, as the loop may be left by what tasks do."""
+ENDS_LATER = "ends_later"
+"""What the report calls the reason of that."""
 DECLINED = ") does not apply: "
 """What follows a strategy that does not apply where that is said."""
 ASKED_IN = "asked_in"
@@ -152,6 +156,8 @@ class Remark:
     @property
     def note(self) -> CccError | None:
         """What a user may want to know who is not to be warned: of want of room a warning tells."""
+        if self.applied and ENDS_LATER in self.details:
+            return CccError(f"{self.what}{LATER}{self.details[ENDS_LATER]}", self.position)
         warned = "" if self.denial is None else str(self.declined)
         if self.advice is None or all(IN_SHARED_MEMORY in one for one in (warned, self.advice)):
             return None

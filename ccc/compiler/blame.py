@@ -12,6 +12,7 @@ from ccc.analysis.paths.array_hints import ANOTHER_LOOP, IN_PATH
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.find import LOOP_LEFT
 from ccc.analysis.paths.induction import SUMS
+from ccc.analysis.paths.seen_late import SEEN_LATE
 from ccc.compiler.advice import parts_of, with_rest
 from ccc.compiler.cases import SourceCases
 from ccc.compiler.lacking_clauses import (
@@ -28,7 +29,7 @@ from ccc.compiler.respelled import FLUSHED, MISUSED, flags, respelled
 from ccc.errors import Span
 from ccc.frontend.marking import Marked
 from ccc.frontend.pragmas import BY_NO_REDUCTION, REDUCTIONS
-from ccc.remark import Remark
+from ccc.remark import ENDS_LATER, Remark
 
 UNINITIALISED = "may be uninitialised"
 _IN_PTX = re.compile(r"\(PTX line (\d+): ")
@@ -48,6 +49,7 @@ _ABOUT = {
     "an accumulator of a reduction is set in the path": "carried",
     "needs a value that is read after the path": "accessed",
     "needs a value that is read in the path": "accessed",
+    SEEN_LATE: "accessed",
     "use the same memory": "written",
     "may access the same memory": "accessed",
     "a lock may ": "accessed",
@@ -86,6 +88,7 @@ COLUMNS = (
 """Where a variable for each would have to be found by a number."""
 _ATOMICS = {"+": "atomicAdd", "&": "atomicAnd", "|": "atomicOr", "^": "atomicXor"}
 _TEXTS = ("reason", "declined")
+_MORE_TEXTS = ("shared_out_reason", ENDS_LATER)
 _PROMISE = re.compile(
     r"(, or promise )noalias\(a, b\) of the pointers read in PTX line ([\d, ]+) "
     r"and written in (\d+(?:, \d+)*)"
@@ -127,8 +130,9 @@ class Blame:
         """A remark, with what is known of the source in it; its reason is about a path there."""
         texts = {key: text for key in _TEXTS if (text := getattr(remark, key))}
         details = dict(remark.details)
-        if unshared := details.get("shared_out_reason"):
-            details["shared_out_reason"] = self._text(remark, unshared)
+        for key in _MORE_TEXTS:
+            if more := details.get(key):
+                details[key] = self._text(remark, more)
         places = [match for text in texts.values() for match in _IN_PTX.finditer(text)]
         if spans := list(filter(None, map(self._span, places))):
             details["culprits"] = [

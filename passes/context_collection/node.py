@@ -14,6 +14,7 @@ from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.layout import Plan
 from ccc.ptx.types import WARP_SIZE
+from ccc.remark import ENDS_LATER
 
 
 def move(register: Register) -> str:
@@ -103,6 +104,8 @@ class Node:
         if path.marker.kind == "variable":
             details["shared_out"] = plan.engage is not None
             details["shared_out_reason"] = plan.unshared
+        if path.ends_later is not None:
+            details[ENDS_LATER] = path.ends_later
         plan.record.apply(plan.strategy, details)
 
 

@@ -5,7 +5,7 @@ With them it cannot be collected.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NoReturn
 
@@ -24,10 +24,11 @@ from ccc.analysis.paths.reductions import (
     declared_variables,
     flushes,
 )
+from ccc.analysis.polled import roots
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import PLAIN_ACCESSES, Effect
 from ccc.ptx.operations import EXTREMES
 
 REDUCTION_HINT = "if the loop only adds it up, say so on the loop: reduction(+: variable)"
@@ -163,10 +164,18 @@ def writer_hint(
 ) -> str:
     """What may write what is read, of the path or of what goes with it, and what to do about it,
     and about other ``reads`` for the next iteration."""
-    clash, who = facts.memory.find_conflict(instructions_of(path.blocks, facts), [read]), "the path"
+    mine = roots(read, facts)
+
+    def may_be_another(one: Instruction) -> bool:
+        return not mine or one.name not in PLAIN_ACCESSES or roots(one, facts) != mine
+
+    def conflict(labels: Iterable[str]) -> tuple[Instruction, Instruction] | None:
+        likely_first = sorted(instructions_of(labels, facts), key=may_be_another)
+        return facts.memory.find_conflict(likely_first, [read])
+
+    clash, who = conflict(path.blocks), "the path"
     if clash is None:
-        clash = facts.memory.find_conflict(instructions_of(path.rest, facts), [read])
-        who = "what follows the path"
+        clash, who = conflict(path.rest), "what follows the path"
     if clash is None:
         return "; read it before the path" if read.space != "param" else ""
     if clash[0].effects & Effect.CALL:
@@ -177,7 +186,9 @@ def writer_hint(
     # What may be the thread's own memory is not read twice, whatever is promised.
     if all(one.space in EVERY_SPACE for one in reads) or not hands_on(path, webs, facts):
         promise = find_promise(instructions_of(path.region, facts), reads, facts)
-    can_be_said = all(map(facts.memory.apart.may_be_restricted, [read, *reads]))
+    can_be_said = may_be_another(clash[0]) and all(
+        map(facts.memory.apart.may_be_restricted, [read, *reads])
+    )
     return (
         f", and {who} writes{at(clash[0])}; read it before the path"
         f"{f', or {RESTRICT}' if can_be_said else ''}"

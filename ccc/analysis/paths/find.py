@@ -48,6 +48,7 @@ from ccc.analysis.paths.model import (
     at,
 )
 from ccc.analysis.paths.own_memory import check_own_memory
+from ccc.analysis.paths.seen_late import seen_late
 from ccc.analysis.paths.tail_calls import tail_calls
 from ccc.analysis.paths.waiting import check_waiting
 from ccc.ir.markers import WHOLE_KERNEL
@@ -383,7 +384,8 @@ class _Examination:
         frame = check_own_memory(checked, self.found, facts)
         check_waiting(checked, facts)
         self._check_independence(checked)
-        return replace(checked, frame=frame)
+        late = seen_late(checked, self._invariant_stores[checked.loop], facts)
+        return replace(checked, frame=frame, ends_later=late)
 
     def _check_independence(self, checked: CheckedPath) -> None:
         if checked.loop not in self._invariant_stores:

@@ -13,6 +13,7 @@ nor what all threads store to one place: which of them comes last is open in any
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 
 from ccc.analysis.defuse import trace
 from ccc.analysis.dominators import Loop
@@ -40,6 +41,7 @@ class InvariantStores:
 
     def __init__(self, loop: Loop, facts: Facts):
         self.facts = facts
+        self._loop = loop
         self._parameters = {parameter.name for parameter in facts.function.parameters}
         self._origins: dict[Operand, Origin] = {}
         self._overwritten: set[Origin] = set()
@@ -47,8 +49,6 @@ class InvariantStores:
         stores = [i for i in self._accesses(loop.blocks) if i.name == "st"]
         called = list(calls(facts.blocks[label] for label in sorted(loop.blocks)))
         if stores or called:
-            self._inside = {i for label in loop.blocks for i in facts.blocks[label].instructions}
-            self._differing = self._find_differing(loop)
             self._find_overwritten(stores)
             self._overwritten.update(*map(self._overwritten_by, called))
 
@@ -61,6 +61,10 @@ class InvariantStores:
             return found
         called = calls(self.facts.blocks[label] for label in sorted(labels))
         return next((call.instruction for call in called if self._may_meet_in(call)), None)
+
+    def is_at_one_place(self, instruction: Instruction) -> bool:
+        """Whether all iterations of a thread use one address there, or a few."""
+        return self._differing.isdisjoint(registers(operand_of(instruction, "addr")))
 
     def _may_meet(self, instruction: Instruction) -> bool:
         """Whether it uses such a place, or reads one somewhere in the same shared variable."""
@@ -94,10 +98,17 @@ class InvariantStores:
             if is_access(instruction, self.facts)
         ]
 
-    def _find_differing(self, loop: Loop) -> set[Register]:
+    @cached_property
+    def _inside(self) -> set[Instruction]:
+        """The instructions of the loop."""
+        blocks = self.facts.blocks
+        return {i for label in self._loop.blocks for i in blocks[label].instructions}
+
+    @cached_property
+    def _differing(self) -> set[Register]:
         """The registers that may hold something else in another iteration, as far as data says."""
         written = {r for i in self._inside for r in i.defined()}
-        differing = written & self.facts.liveness.live_in(loop.header)
+        differing = written & self.facts.liveness.live_in(self._loop.header)
         differing.update(r for i in filter(differs, self._inside) for r in i.defined())
         made_from: dict[Register, set[Register]] = {}
         for instruction in self._inside:
@@ -137,7 +148,7 @@ class InvariantStores:
 
     def _is_same(self, instruction: Instruction) -> bool:
         """Whether all iterations of a thread, but not all threads, use one address, or a few."""
-        is_same = self._differing.isdisjoint(registers(operand_of(instruction, "addr")))
+        is_same = self.is_at_one_place(instruction)
         return is_same and _is_of_a_thread(self._origin(instruction))
 
     def _origin(self, instruction: Instruction) -> Origin:

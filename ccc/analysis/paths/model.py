@@ -150,7 +150,8 @@ class CheckedPath(PlacedPath):
     One that ``carries_parent`` has for its tasks those of the loop around it, as far as these have
     come: where it ends, the turn is finished, and they are tasks of that loop again.
 
-    ``frame`` are the words of the thread's own memory that a task takes along.
+    ``frame`` are the words of the thread's own memory that a task takes along. ``ends_later`` is
+    what users are told where tasks decide whether the loop goes on.
     """
 
     continuation: bool
@@ -161,6 +162,7 @@ class CheckedPath(PlacedPath):
     followers: tuple[Path, ...] = ()
     frame: tuple[Word, ...] = ()
     carries_parent: bool = False
+    ends_later: str | None = None
 
     @property
     def gives_away(self) -> bool:

@@ -25,6 +25,7 @@ from ccc.ptx.types import MAX_BLOCK_THREADS, TYPES
 from ccc.remark import (
     ASKED_IN,
     DECLINED,
+    ENDS_LATER,
     PLACE,
     Remark,
     Report,
@@ -303,6 +304,8 @@ def _lines(remark: Remark) -> Iterator[str]:
         yield "the rest of the iteration runs with the task"
     if told.get("reductions"):
         yield f"adds up {', '.join(told['reductions'])}"
+    if ENDS_LATER in told:
+        yield f"the loop may end later: {told[ENDS_LATER]}"
     if "schedule" in told:
         yield f"schedule {told['schedule']}, barrier: {told.get('barrier') or 'none'}"
 

@@ -1,0 +1,78 @@
+"""Users are told where tasks set what ends the annotated loop, and of no other flag."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_headers")]
+
+SEARCH = """__device__ int done;
+__global__ void __launch_bounds__(64)
+k(const float *__restrict__ x, float *y, int *found, volatile int *stop, int n) {
+    __shared__ int seen;
+    if (threadIdx.x == 0) seen = 0;
+    __syncthreads();
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 64) {
+        if (READ) break;
+#pragma ccc if
+        if (x[i] > 0.9f) {
+            float t = x[i];
+            for (int k = 0; k < 20; ++k) t = expf(-t) + 0.1f;
+            y[i] = t;
+            WRITE
+        }
+    }
+}
+"""
+
+
+def told(read: str, write: str, folder: Path) -> list[str]:
+    source = SEARCH.replace("READ", read).replace("WRITE", write)
+    return said(source, folder, Options(strategy=COLLECT))
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "name"),
+    [
+        ("done", "atomicExch(&done, 1);", "done"),
+        ("seen", "seen = 1;", "seen"),
+        ("*stop", "*stop = i;", "stop"),
+        ("found[1]", "found[1] = 1;", "found"),
+        ("atomicAdd(found, 0) > 3", "atomicAdd(found, 1);", "found"),
+    ],
+)
+def test_a_flag_that_tasks_set_is_told(read: str, write: str, name: str, tmp_path: Path) -> None:
+    (line,) = told(read, write, tmp_path)
+    head = "k.cu:10:1: remark: path lets its loop end later: it is decided by what iterations read"
+    assert line.startswith(f'{head} ("{name}", k.cu:9, PTX line ')
+    assert "and the path writes (k.cu:15, PTX line " in line
+    assert line.endswith("; if that matters, remove the annotation [in k]")
+
+
+@pytest.mark.parametrize(
+    ("read", "write"),
+    [
+        ("*stop", "*found = 1;"),
+        ("found[i]", "found[i] = 1;"),
+        ("*found", ""),
+        ("x[i] < 0", "*found = 1;"),
+    ],
+)
+def test_what_tasks_do_not_set_is_not(read: str, write: str, tmp_path: Path) -> None:
+    """Where another pointer leads there, it is another name: the promise is of that."""
+    assert told(read, write, tmp_path) == []
+
+
+def test_what_is_read_behind_the_path_is_to_be_read_before_it(tmp_path: Path) -> None:
+    """What the path writes by the same name is shown, and not what might be there, too."""
+    source = SEARCH.replace("if (READ) break;", "").replace("i < n", "i < n && !done")
+    source = source.replace("WRITE", "atomicExch(&done, 1);")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert "and the path writes (k.cu:15, PTX line " in line
+    assert line.endswith("; read it before the path [in k]")
