@@ -438,10 +438,16 @@ class Suspects:
         return self.misuse(at, name, by) if by and by in updates.REDUCING else None
 
     def misuse(self, at: Span, name: str, by: str) -> Span | None:
-        """Where the annotated loop around a statement, or that itself if it has none, does more
-        with a variable than to update it by an operation, as far as its text tells."""
-        _, loop = self.statements(at) or (None, None)
-        use = reductions.misuse(loop, name, by, list(self._handed(loop))) if loop else None
+        """Where the annotated loop around a statement, or that itself if it has none or if that
+        declares the variable, does more with it than to update it by an operation, as far as its
+        text tells."""
+        found = self.statements(at)
+        if found is None:
+            return None
+        path, loop = found
+        is_own = name.partition(".")[0].encode() in own_of(loop, loop)
+        where = path if is_own else loop
+        use = reductions.misuse(where, name, by, list(self._handed(where)))
         return Span(*self._line_of(use)) if use else None
 
     def _is_float(self, statement: Node, name: bytes) -> bool:

@@ -53,7 +53,7 @@ BEHIND = """__global__ void k(const float *x, const int *kind, float *y, int n) 
             "if (!(d > best)) best = d;",
             "of another",
         ),
-        ("best = d;", "declare in the loop what no iteration needs of another"),
+        ("best = d;", "no iteration needs"),
     ],
 )
 def test_what_is_updated_behind_a_path_is_named(behind: str, advice: str, tmp_path: Path) -> None:
