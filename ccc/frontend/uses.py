@@ -88,7 +88,7 @@ def only_read(function: Node, code: bytes, *, is_written: bool) -> set[bytes]:
     """
     listed = parameters(function)
     body = function.child_by_field_name("body") or function
-    numbers = range(len(listed)) if is_written else restricted_parameters(body, code)
+    numbers = range(len(listed)) if is_written else restricted_parameters(body, code)[0]
     constant = (listed[n] for n in numbers if _TO_CONSTANTS.search(listed[n].text or b""))
     return {name for one in constant for name, _ in declared_in(one)}
 
