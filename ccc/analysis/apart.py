@@ -32,9 +32,10 @@ _ORDERED = Effect.FENCE | Effect.OPAQUE | Effect.CALL
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """Pointers that lead to memory of their own in some blocks; ``group`` tells the clause."""
+    """Pointers that lead to memory of their own in some blocks; ``group`` tells the clause, and
+    which copy of it."""
 
-    group: tuple[int, str]
+    group: tuple[int, str, str, int]
     pointer: Pointer
     labels: Collection[str]
 
@@ -140,17 +141,20 @@ class Apart:
 
         Addresses tell what they were made from, and not by which of several steps. So a promise for
         what was stepped, ``a = x + 100``, is none: it does not hold for all that ``x`` leads to.
-        Nor is one of a loop that nvcc unrolled: it does not hold for the loop around.
+        Nor is one of a loop that nvcc unrolled: it does not hold for the loop around. Where it put
+        iterations in a row, each has a promise of its own, which begins behind another marker.
         """
         facts, found = self.facts, []
         for label in facts.graph:
+            copy = 0
             for marker in facts.blocks[label].markers if label != EXIT else ():
+                copy += marker.kind != "apart"
                 name = marker.clauses.get("register") if marker.kind == "apart" else None
                 register = facts.function.registers.find(name) if name else None
                 loop = next((one for one in facts.loops if label in one.blocks), None)
                 pointer = self.origins.exactly(register) if register else None
                 if loop and pointer is not None and not is_stray(facts, loop, marker):
-                    group = marker.identifier, marker.clauses["group"]
+                    group = marker.identifier, marker.clauses["group"], label, copy
                     found.append(Promise(group, pointer, loop.blocks))
         return found
 
