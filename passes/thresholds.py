@@ -223,6 +223,13 @@ asking 1.00 and 1.61."""
 UNKNOWN_TURNS = 32
 """How often a loop is taken to go round of which nothing is known: as LLVM's branch probabilities
 have it, which give the way back 31 of 32."""
+FEW_TURNS = 4
+"""The same where it is asked what a branch may cost at worst that holds such a loop. On an H200
+(2026-11-29) kernels written for that, whose loops in branches have other turns, by what is expected
+with 32 of them and with 4, and measured: zeros cut off decimals 1.52, 0.57, and 0.47; points moved
+to a surface 3.66, 0.64, and 0.66; characters of several bytes 1.69, 0.86, and 1.15; a colouring of
+a graph 3.17, 0.58, and 1.10; seeds extended 1.86, 0.87, and 1.18; likely ends of chains 2.55, 0.53,
+and 0.99. With 2, nearest neighbours in a tree would have been left, too, that gain 1.37."""
 UNKNOWN_SHARE = 0.5
 """The share of warps that are taken to go one of two ways in a path, or around it. A guess."""
 USUAL_LANES = 8
@@ -237,6 +244,12 @@ registers for that leave room for fewer warps. On an H200 (2026-11-28), of turns
 same launch, expected and measured: adaptive Runge-Kutta steps 1.41, 0.98 and 1.46, 0.97; points in
 polygons 1.29, 0.76; a walk of photons 1.74, 1.19; implied volatilities 2.36, 1.73 and 8.04, 4.61.
 A branch of which nothing was known, that mends Reed-Solomon words: 1.31, 0.87 to 1.00."""
+GAIN_OF_LISTS = 1.1
+"""The same of an inner loop of whose turns nothing is known but that lists differ, if lanes share
+these. On an H200 (2026-11-29), expected with registers for 0.5 to 0.62 of the warps, and measured:
+short lists 1.03, 0.91; lists of tags 1.03, 0.94; ranks of pages 1.03, 1.08; normals of meshes 1.21,
+0.91; densities of particles 1.20, 1.43; where there was room for as many, 1.05 to 21.8, and 0.98 of
+rows that are as long as their neighbours."""
 MUCH_MEMORY = 0.3
 """From so large a share of its time on in which memory is busy, more has to be expected of a loop's
 branches: what the model takes to happen at the same time does not quite. ``ccc bench --calibrate``

@@ -44,7 +44,9 @@ from ccc.passes.thresholds import (
     BATCH_LOADS,
     BLOCK_TURN,
     FEW_ITERATIONS,
+    FEW_TURNS,
     GAIN,
+    GAIN_OF_LISTS,
     GAIN_OF_WARPS,
     LOSS,
     LOSS_OF_WARPS,
@@ -139,7 +141,8 @@ class _Search:
 
     Args:
         cost: of the loop, as is expected.
-        worst: the same, with the worst case where nothing is known.
+        worst: the same, with the worst case where nothing is known of the lanes.
+        short: as is expected, with few turns of those loops in paths of which nothing is known.
         asked: what the user has chosen.
         forced: what serves loops for the sake of what was asked for in them.
         kernel: the kernel.
@@ -155,12 +158,14 @@ class _Search:
         self,
         cost: LoopCost,
         worst: LoopCost,
+        short: LoopCost,
         asked: Mapping[Path, str],
         forced: Mapping[Path, str],
         kernel: Kernel,
     ):
         self.cost = cost
         self._worst = worst
+        self._short = short
         self._requests = asked
         self._forced = forced
         counted = {path: _counted(name, path) for path, name in asked.items()}
@@ -193,8 +198,9 @@ class _Search:
         cost = LoopCost(loop, paths, usual_lanes, kernel)
         worst_lanes = expected_lanes(paths, kernel.known, worst, turns)
         worst_cost = LoopCost(loop, paths, worst_lanes, kernel, is_worst=True)
+        short = LoopCost(loop, paths, usual_lanes, kernel, turns=FEW_TURNS)
         names = {path: str(request) for path, request in asked.items()}
-        return _Search(cost, worst_cost, names, forced_by(asked, paths), kernel)
+        return _Search(cost, worst_cost, short, names, forced_by(asked, paths), kernel)
 
     def _rank(self, path: Path) -> tuple[float, float]:
         """Those with the highest priority first, and of these the costliest."""
@@ -246,9 +252,9 @@ class _Search:
         def ratios(cost: LoopCost) -> dict[str, float]:
             return {name: cost.slots(before) / cost.slots(way) for name, way in ways.items()}
 
-        lanes = self.cost.paths[path].lanes
         missing = {} if request else self._missing_of(path, ways, before)
-        at_worst = {} if lanes.is_known else ratios(self._worst)
+        cases = [ratios(one) for one in self._cases([path])]
+        at_worst = {name: min(one[name] for one in cases) for name in ways if cases}
         alike = [one for one in self._free if one.marker.identifier == path.marker.identifier]
         whole = {name: with_paths(way, alike, name, self._free) for name, way in ways.items()}
         too_large = {
@@ -263,7 +269,7 @@ class _Search:
         return Chosen(
             cost, mine, found, at_worst, too_large, fewer, missing, with_it,
             is_alone=len(same) == 1, waits=self.cost.waits_for_memory,
-            iterations=self.cost.iterations,
+            iterations=self.cost.iterations, guesses_turns=not self._has_known_length(path),
         )  # fmt: skip
 
     def _missing_of(
@@ -350,20 +356,30 @@ class _Search:
         if self._ratio(before, after, self.cost) < least:
             return f"{least:g} is the least for which that is done unasked"
         changed = [one for one, name in after.items() if before.get(one) != name]
-        if all(self.cost.paths[one].lanes.is_known for one in changed):
-            return None
         promised = {one: name for one, name in after.items() if self._promises(one, name)}
-        worst = self._ratio(promised, after, self._worst)
-        if path in promised:
-            return None
+        cases = [] if path in promised else self._cases(changed)
+        worst = min((self._ratio(promised, after, one) for one in cases), default=1.0)
         if worst < LOSS:
             told = span_of(worst, worst, [LOSS])
             return f"{told} in the worst case with what else is chosen, where {LOSS:g} is the least"
-        worst *= self._speed_of_registers(after)
+        if self._worst not in cases:
+            return None
+        worst = self._ratio(promised, after, self._worst) * self._speed_of_registers(after)
         if worst >= LOSS_OF_WARPS:
             return None
         told = span_of(worst, worst, [LOSS_OF_WARPS])
         return f"{told} in the worst case with its registers, where {LOSS_OF_WARPS:g} is the least"
+
+    def _cases(self, paths: Iterable[Path]) -> list[LoopCost]:
+        """What may be besides what is expected of paths: that all lanes take those of which nothing
+        is known, and that loops in them go round seldom."""
+        lanes_known = all(self.cost.paths[one].lanes.is_known for one in paths)
+        length_known = all(self._has_known_length(one) for one in paths)
+        return [self._worst] * (not lanes_known) + [self._short] * (not length_known)
+
+    def _has_known_length(self, path: Path) -> bool:
+        """Whether no turns of loops had to be guessed for the length of a path."""
+        return self.cost.paths[path].own == self._short.paths[path].own
 
     def _speed_of_registers(self, served: Mapping[Path, str]) -> float:
         return self.cost.speed_of_registers({**self._asked, **served})
@@ -374,7 +390,7 @@ class _Search:
         name = after[path]
         asks = reduces(self.cost.arch) and not self.cost.paths[path].lanes.is_told
         if asks and self._promises(path, name):
-            return LOSS
+            return LOSS if self._speed_of_registers(after) >= 1 else GAIN_OF_LISTS
         if not path.repeats and self.cost.memory >= MUCH_MEMORY:
             return max(MEMORY_GAIN, ADAPTIVE_GAIN if name in ADAPTIVE else 0.0)
         is_guess = not path.repeats and not self.cost.paths[path].lanes.is_known

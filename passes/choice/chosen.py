@@ -60,7 +60,8 @@ class Chosen:
         considered: by name, how many times as fast as the original the loop would be expected with
             it, the other paths being served as they are chosen to be; of a path that is left, how
             many times as fast as without it.
-        at_worst: the same if all lanes agree, where nothing is known of them or of their turns.
+        at_worst: the same if all lanes agree, where nothing is known of them or of their turns, or
+            if its loops go round seldom, where that is not known.
         too_large: those of which the stacks do not fit into shared memory, with what they take in
             each warp.
         fewer_warps: those that take registers which others need, and what that means.
@@ -74,6 +75,7 @@ class Chosen:
             missing, or since another path needs it.
         waits: whether the loop as it was waits for memory, and not for lanes.
         iterations: those that a profile counted for a thread, in the mean.
+        guesses_turns: whether its length is one with so many turns of loops in it as is usual.
     """
 
     cost: PathCost
@@ -90,6 +92,12 @@ class Chosen:
     is_wanted: bool = False
     waits: bool = False
     iterations: float | None = None
+    guesses_turns: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anybody has told all of it."""
+        return self.cost.lanes.is_known and not self.guesses_turns
 
     @property
     def expected(self) -> float | None:
@@ -116,6 +124,8 @@ class Chosen:
         per_turn = " a turn" if self.cost.path.repeats else ""
         from_ = self.cost.lanes.length_from
         length = f"{in_instructions(self.cost.own.instructions)}{per_turn} {from_}"
+        if self.guesses_turns:
+            length = f"{length} with {UNKNOWN_TURNS} turns of its loops"
         if self._holds_loops(kernel):
             length = f"{length} besides the loops that are marked in it"
         if unseen := self._unseen(kernel):
@@ -139,10 +149,10 @@ class Chosen:
             told = f"{told}, and {self.missing[best]}"
         why = "" if unseen else self._why_not(best, kernel.arch)
         told = f"{told}, {why}" if why else told
-        way_out = "" if obstacle and self.cost.lanes.is_known else self._way_out(best)
+        way_out = "" if obstacle and self.is_known else self._way_out(best)
         if self.copies > 1 and self.cost.lanes.executions and not self._is_empty:
             way_out = ", or ".join(filter(None, [ROLL.format(self.copies), way_out]))
-        if unseen and not self.cost.lanes.is_known:
+        if unseen and not self.is_known:
             way_out = f"{TELL_TURNS}, or strategy({best}) insists, if that takes long"
         return "; ".join(filter(None, [told, self._few_counted(why), way_out]))
 
@@ -212,7 +222,7 @@ class Chosen:
         instead = REMOVE if self.is_alone and not self.is_wanted else ""
         if loses and self._is_empty:
             return instead
-        if not lanes.is_known:
+        if not self.is_known:
             tells_all = not lanes.is_told and not self.cost.path.repeats
             instead = instead if loses else insist
             return ", or ".join(filter(None, [TELL if tells_all else TELL_TURNS, instead]))
@@ -227,7 +237,7 @@ class Chosen:
         if is_told or not self._gains_nothing(name):
             return ""
         why = self._obstacle(name, arch)
-        return why if lanes.is_known else f"{why} {SO_FAR}"
+        return why if self.is_known else f"{why} {SO_FAR}"
 
     def _obstacle(self, name: str, arch: str) -> str:
         """What speaks most against it."""

@@ -15,6 +15,7 @@ from ccc.passes.choice.turns import Turn
 from ccc.passes.choice.work import Passage, Work, passage, work_of_blocks
 from ccc.passes.policy import turns_of
 from ccc.passes.strategies.strategy import context_words
+from ccc.passes.thresholds import UNKNOWN_TURNS
 from ccc.ptx.throughput import Pipe
 from ccc.ptx.types import WARP_SIZE
 
@@ -48,11 +49,20 @@ class PathCost:
     last_streams: tuple[Stream, ...] = ()
 
     @staticmethod
-    def of(path: Path, lanes: Lanes, inner: Collection[Path], facts: Facts) -> PathCost:
-        """That of a path that has others ``inner`` to it."""
+    def of(
+        path: Path,
+        lanes: Lanes,
+        inner: Collection[Path],
+        facts: Facts,
+        unknown: int = UNKNOWN_TURNS,
+    ) -> PathCost:
+        """That of a path that has others ``inner`` to it.
+
+        Loops in it of which nothing is known go round ``unknown`` times.
+        """
         blocks = path.blocks.difference(*(one.blocks for one in inner))
         counted = lanes.length is not None
-        found = facts.once(_code, (path, blocks, counted))
+        found = facts.once(_code, (path, blocks, counted, unknown))
         through, rest, turn, *every = found
         own, turn = through.scaled_to(lanes.length), turn.scaled(through.scale(lanes.length))
         words, turns = context_words(path), turns_of(path, facts)
@@ -99,13 +109,15 @@ _Streams = tuple[Stream, ...]
 
 
 def _code(
-    part: tuple[Path, frozenset[str], bool], facts: Facts
+    part: tuple[Path, frozenset[str], bool, int], facts: Facts
 ) -> tuple[Passage, Work, Turn, _Streams, _Streams, _Streams]:
     """What a path does in some blocks, in the rest of the iteration, and as an inner loop, whatever
     its lanes are. Where its length was ``counted``, it is a mixture of all that lies in it."""
-    path, blocks, counted = part
+    path, blocks, counted, unknown = part
     once = path.entry if path.repeats else ""
-    through = passage(blocks, facts, path.entry, once, saves=True, all_ways=counted)
+    through = passage(
+        blocks, facts, path.entry, once, saves=True, all_ways=counted, unknown=unknown
+    )
     rest, rest_streams, last_streams = Work(), _Streams(), _Streams()
     if path.continuation and path.join is not None:
         own_rest = _own_rest(path, path.join, facts)

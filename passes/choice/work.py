@@ -134,12 +134,13 @@ def passage(
     *,
     saves: bool = False,
     all_ways: bool = False,
+    unknown: int = UNKNOWN_TURNS,
     depth: int = 0,
 ) -> Passage:
     """What a warp does that goes through some blocks.
 
     Of two ways it takes each one time in two, and what hardly anything takes never; a loop is gone
-    round ``UNKNOWN_TURNS`` times where that is no constant.
+    round so often as is said of the ``unknown`` ones where that is no constant.
 
     Args:
         labels: the blocks.
@@ -149,9 +150,10 @@ def passage(
         all_ways: whether it takes the latter, too.
         saves: whether less of it is run if tasks are collected: then waiting for one address counts
             only where each execution does, since what is seldom, as errors are, saves nothing.
+        unknown: how often a loop goes round of which that is no constant.
         depth: of calls that lead there.
     """
-    often = times(labels, facts, entry, once, all_ways=all_ways)
+    often = times(labels, facts, entry, once, all_ways=all_ways, unknown=unknown)
     strides = lane_strides(facts)
     blocks = [(list(facts.blocks[label].instructions), number) for label, number in often.items()]
     work = total(work_of(instruction) * number for mine, number in blocks for instruction in mine)
@@ -192,7 +194,13 @@ def _queues(one: Instruction, strides: Strides) -> bool:
 
 
 def times(
-    labels: Collection[str], facts: Facts, entry: str, once: str = "", *, all_ways: bool = False
+    labels: Collection[str],
+    facts: Facts,
+    entry: str,
+    once: str = "",
+    *,
+    all_ways: bool = False,
+    unknown: int = UNKNOWN_TURNS,
 ) -> dict[str, float]:
     """How often it goes through each of them; the arguments are those of ``passage``."""
     within = frozenset(labels)
@@ -205,7 +213,7 @@ def times(
     def passes(loop: Loop, label: str) -> float:
         turns = turns_of[loop.header]
         if turns is None:
-            return UNKNOWN_TURNS
+            return unknown
         ends = {source for source, _ in loop.exits(facts.graph)} - {label}
         return turns - any(facts.dominators.dominates(end, label) for end in ends)
 

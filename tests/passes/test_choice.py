@@ -369,6 +369,36 @@ def test_what_only_far_arguments_lead_to_is_no_length() -> None:
     assert lengths[2] > lengths[1] + 100
 
 
+TURNS = """{begin}
+AGAIN:
+	{body}
+	add.s32 %r5, %r5, -1;
+	setp.gt.s32 %p7, %r5, 0;
+	@%p7 bra AGAIN;
+	"""
+
+
+@pytest.mark.parametrize(("begin", "body", "is_done"), [
+    ("shr.u32 %r5, %r3, 20;", 1, False),
+    ("shr.u32 %r5, %r3, 20;", 30, True),
+    ("mov.u32 %r5, 32;", 1, True),
+])  # fmt: skip
+def test_a_loop_of_which_nothing_is_known_may_be_short(
+    begin: str, body: int, is_done: bool
+) -> None:
+    """A length that is all guess is no reason to pay for an exchange, whoever tells the lanes."""
+    lines = "mov.f32 %f90, 0f3F800000;\n\t"
+    loop = TURNS.format(begin=begin, body="fma.rn.f32 %f90, %f80, %f90, %f90;\n\t" * body)
+    (found,) = remarks(kernel(Arm(2, 0.5)).replace(lines, lines + loop, 1))
+    assert found.applied == is_done
+    if not is_done:
+        least, most = found.details["at_worst"]["batch3"], found.details["considered"]["batch3"]
+        assert least < LOSS < GAIN < most
+        advice = str(found.advice)
+        assert "instructions by its code with 32 turns of its loops, some 16 lanes (p" in advice
+        assert f"expected {least:.2f} to {most:.2f} times as fast; {TELL_TURNS}, or" in advice
+
+
 CALLED = """.func (.param .f32 r) model(.param .f32 v)
 {
 	.reg .f32 %f<3>;
