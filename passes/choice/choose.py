@@ -46,7 +46,6 @@ from ccc.passes.thresholds import (
     FEW_ITERATIONS,
     FEW_TURNS,
     GAIN,
-    GAIN_OF_LISTS,
     GAIN_OF_WARPS,
     LOSS,
     LOSS_OF_WARPS,
@@ -390,7 +389,7 @@ class _Search:
         name = after[path]
         asks = reduces(self.cost.arch) and not self.cost.paths[path].lanes.is_told
         if asks and self._promises(path, name):
-            return LOSS if self._speed_of_registers(after) >= 1 else GAIN_OF_LISTS
+            return LOSS
         if not path.repeats and self.cost.memory >= MUCH_MEMORY:
             return max(MEMORY_GAIN, ADAPTIVE_GAIN if name in ADAPTIVE else 0.0)
         is_guess = not path.repeats and not self.cost.paths[path].lanes.is_known

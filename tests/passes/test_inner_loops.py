@@ -9,14 +9,13 @@ import pytest
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
 from ccc.compiler.transform import transform
-from ccc.options import Options
 from ccc.parse import parse_function, parse_module
 from ccc.passes.choice.chosen import AGREE, TELL_TURNS
 from ccc.passes.choice.cost_model import LoopCost
 from ccc.passes.choice.exchange import BLOCK_LEAVES
 from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.turns import Turn
-from ccc.passes.thresholds import GAIN_OF_LISTS, LOSS, UNKNOWN_TURNS
+from ccc.passes.thresholds import LOSS, UNKNOWN_TURNS
 from ccc.pipeline import Kernel
 from ccc.ptx.types import WARP_SIZE
 from ccc.remark import Remark
@@ -249,15 +248,6 @@ def test_blocks_stay_where_turns_are_shared_out_and_nobody_says_who_runs_them(
 
     more = BLOCK_LEAVES * WARP_SIZE / 256 if leaves else 0
     assert slots(clauses) == pytest.approx(slots(None) + more)
-
-
-@pytest.mark.parametrize(("registers", "is_done"), [(32, True), (40, True), (48, False)])
-def test_lists_that_differ_are_no_reason_to_lose_warps(registers: int, is_done: bool) -> None:
-    """Without them 0.95 would do, since nobody tells how much they differ."""
-    text = KERNEL.replace("READ", ANYWHERE).replace("; ", ";\n\t")
-    ((found,),) = transform(text, Options(), tried={"k": (20, registers)}).remarks.values()
-    assert (found.strategy == "engage") == is_done
-    assert (found.details["considered"]["engage"] >= GAIN_OF_LISTS) == is_done
 
 
 def gain_of(cost: LoopCost, path: Path) -> float:

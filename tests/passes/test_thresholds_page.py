@@ -14,8 +14,8 @@ SECTION = PAGE.partition("\n## Reading the choice\n")[2].partition("\n## ")[0]
 @pytest.mark.parametrize(
     "name",
     [
-        "GAIN", "GAIN_OF_WARPS", "GAIN_OF_LISTS", "FEW_TURNS", "MEMORY_GAIN", "MUCH_MEMORY", "ADAPTIVE_GAIN", "SEVERAL_GAIN",
-        "LOSS", "LOSS_OF_WARPS",
+        "GAIN", "GAIN_OF_WARPS", "FEW_TURNS", "MEMORY_GAIN", "MUCH_MEMORY",
+        "ADAPTIVE_GAIN", "SEVERAL_GAIN", "LOSS", "LOSS_OF_WARPS",
     ],
 )  # fmt: skip
 def test_what_is_the_least_is_on_the_page(name: str) -> None:
