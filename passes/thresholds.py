@@ -273,9 +273,9 @@ arms of samples/fractal_flame in queues were expected to bring 1.16, and it was 
 LOSS = 0.95
 """How slow it may become in the worst case where nothing is known of its lanes, and be expected
 where lanes share lists of which nothing is known but that they differ. These gain by how much they
-differ: on an H200 (2026-11-29), with registers for 0.5 to 0.62 of the warps and 1.03 expected, short
-lists were 0.91 and lists of tags 0.94 times as fast, but with 1.01 samples/sssp is 2.63 times as
-fast on R-MAT graphs; so that to ask for 1.1 there has cost more than it saved."""
+differ: on an H200 (2026-11-29), with registers for 0.5 to 0.62 of the warps and 1.03 expected,
+short lists were 0.91 and lists of tags 0.94 times as fast, but with 1.01 samples/sssp is 2.63 times
+as fast on R-MAT graphs; so that to ask for 1.1 there has cost more than it saved."""
 LOSS_OF_WARPS = 0.83
 """The same with the registers that it takes. On an H200 (2026-11-28) a sphere tracer and a search
 of neighbours in a grid, which by this have 0.81 and 0.78, were 0.54 to 0.83 times as fast as the
