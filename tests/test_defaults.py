@@ -1,7 +1,7 @@
 """What is chosen by default for the samples, which were measured so: nothing of it is lost unseen.
 
-``tests/defaults.txt`` has a line for each annotated path: the line of its source, what is annotated,
-and what serves it; ``pytest --bless`` writes it anew.
+``tests/defaults.txt`` has a line for each annotated path: the line of its source, what is
+annotated, and what serves it; ``pytest --bless`` writes it anew.
 """
 
 from __future__ import annotations
