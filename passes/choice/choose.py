@@ -268,7 +268,8 @@ class _Search:
         return Chosen(
             cost, mine, found, at_worst, too_large, fewer, missing, with_it,
             is_alone=len(same) == 1, waits=self.cost.waits_for_memory,
-            iterations=self.cost.iterations, guesses_turns=not self._has_known_length(path),
+            iterations=self.cost.iterations,
+            if_short={} if self._has_known_length(path) else ratios(self._short),
         )  # fmt: skip
 
     def _missing_of(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ccc.analysis.callees import callee
@@ -75,7 +75,7 @@ class Chosen:
             missing, or since another path needs it.
         waits: whether the loop as it was waits for memory, and not for lanes.
         iterations: those that a profile counted for a thread, in the mean.
-        guesses_turns: whether its length is one with so many turns of loops in it as is usual.
+        if_short: the same if loops in it go round seldom; empty if its length is no guess.
     """
 
     cost: PathCost
@@ -92,12 +92,12 @@ class Chosen:
     is_wanted: bool = False
     waits: bool = False
     iterations: float | None = None
-    guesses_turns: bool = False
+    if_short: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def is_known(self) -> bool:
         """Whether anybody has told all of it."""
-        return self.cost.lanes.is_known and not self.guesses_turns
+        return self.cost.lanes.is_known and not self.if_short
 
     @property
     def expected(self) -> float | None:
@@ -124,7 +124,7 @@ class Chosen:
         per_turn = " a turn" if self.cost.path.repeats else ""
         from_ = self.cost.lanes.length_from
         length = f"{in_instructions(self.cost.own.instructions)}{per_turn} {from_}"
-        if self.guesses_turns:
+        if self.if_short:
             length = f"{length} with {UNKNOWN_TURNS} turns of its loops"
         if self._holds_loops(kernel):
             length = f"{length} besides the loops that are marked in it"
@@ -223,7 +223,8 @@ class Chosen:
         if loses and self._is_empty:
             return instead
         if not self.is_known:
-            tells_all = not lanes.is_told and not self.cost.path.repeats
+            is_short = self.if_short.get(name, LOSS) < LOSS
+            tells_all = not (lanes.is_told or self.cost.path.repeats or is_short)
             instead = instead if loses else insist
             return ", or ".join(filter(None, [TELL if tells_all else TELL_TURNS, instead]))
         if not loses:
