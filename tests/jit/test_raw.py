@@ -154,7 +154,8 @@ def test_stacks_that_are_dynamic_are_added_to_launches(is_in_a_file: bool, tmp_p
     share = path["stack_bytes"] // 32
     if is_in_a_file:
         (tmp_path / "k.ptx").write_text(kernel.ptx)
-        kernel = RawModule(path=str(tmp_path / "k.ptx")).get_function("k")
+        with pytest.warns(CccWarning, match="was transformed already; it stays as it is"):
+            kernel = RawModule(path=str(tmp_path / "k.ptx")).get_function("k")
     plain = RawKernel(LARGE, "k", ("--ccc-off",), "nvcc")
     for block, size in ((64, 64), (65, 100), (1024, 1025), (32, 77)):
         found = launch_large(kernel, block, shared_mem=size)
