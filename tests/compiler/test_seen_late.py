@@ -60,6 +60,7 @@ def test_a_flag_that_tasks_set_is_told(read: str, write: str, name: str, tmp_pat
     [
         ("*stop", "*found = 1;"),
         ("found[i]", "found[i] = 1;"),
+        ("found[1]", "found[2] = 1;"),
         ("*found", ""),
         ("x[i] < 0", "*found = 1;"),
     ],

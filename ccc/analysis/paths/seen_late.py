@@ -20,6 +20,7 @@ from ccc.analysis.paths.model import CheckedPath, at, instructions_of
 from ccc.analysis.polled import roots
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Address
 from ccc.ptx.opcodes import PLAIN_ACCESSES, Effect
 
 SEEN_LATE = "is decided by what iterations read"
@@ -38,12 +39,23 @@ def seen_late(path: CheckedPath, stores: InvariantStores, facts: Facts) -> str |
     writes = [one for one in region if _accesses(one, Effect.WRITE, facts)]
     for read, write in product(reads, writes):
         mine, others = roots(read, facts), roots(write, facts)
-        if mine and mine == others and stores.is_at_one_place(write):
+        if mine and mine == others and stores.is_at_one_place(write) and _may_meet(read, write):
             return (
                 f"it {SEEN_LATE}{at(read)}, and the path writes{at(write)} when its task runs, so "
                 "that more iterations are begun than before; if that matters, remove the annotation"
             )
     return None
+
+
+def _may_meet(one: Instruction, other: Instruction) -> bool:
+    """Whether two accesses of what begins at one address may be of one member of it."""
+    first, second = (
+        next(operand for operand, role in each.roles() if role == "addr") for each in (one, other)
+    )
+    if not (isinstance(first, Address) and isinstance(second, Address)):
+        return True
+    distance = second.offset - first.offset
+    return first.base != second.base or -other.accessed_bytes < distance < one.accessed_bytes
 
 
 def _deciding(path: CheckedPath, facts: Facts) -> Iterator[Instruction]:
