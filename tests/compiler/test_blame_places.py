@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from annotated import loop
 from saying import said
 
 from ccc.options import COLLECT, Options
@@ -190,3 +191,13 @@ def test_a_loop_that_cannot_be_collected_is_told_before_where_the_path_stands(
     """The loop in it could not be, either."""
     (line,) = said(TILES, tmp_path, Options(strategy=COLLECT))
     assert "there is a barrier in the annotated loop (k.cu:13, " in line
+
+
+def test_who_leaves_both_loops_is_told_to_leave_one(tmp_path: Path) -> None:
+    search = "#pragma ccc while\nwhile (x[l]) { if (x[l] == 7) { LEAVE } l += x[l]; }\nx[i] = l;"
+    body = f"int l = i;\n{search}"
+    (line,) = said(
+        loop(body.replace("LEAVE", "x[l] = i; return;")), tmp_path, Options(strategy=COLLECT)
+    )
+    assert "; leave its loop by break, and keep what was found in a variable: goto and" in line
+    assert said(loop(body.replace("LEAVE", "break;")), tmp_path, options) == []

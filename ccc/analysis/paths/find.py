@@ -59,6 +59,9 @@ TRAPPED = (
     "and if the loop only adds it up, say so on the loop: reduction(+: s)"
 )
 LEAVES = "decide before the branch whether to go on: break, goto and return come too late there"
+_LEAVES_TURNS = (
+    "leave its loop by break, and keep what was found in a variable: goto and return lead too far"
+)
 _ENDS_TURNS = "let it set a variable instead, for which that loop's condition asks, or "
 NOT_INLINED = "it is in a device function that was not inlined into its kernel"
 LOOP_LEFT = "the loop around it is left alone: "
@@ -186,7 +189,8 @@ class _Examination:
             _check_trap(extent(path, self.facts), self.facts)
             branch = _branch_to(path.entry, self.facts)
             if any(branch in loop.loop.blocks for loop in self.loops.values()):
-                raise Refused(f"the path jumps out of the annotated loop; {LEAVES}")
+                way_out = _LEAVES_TURNS if path.repeats else LEAVES
+                raise Refused(f"the path jumps out of the annotated loop; {way_out}")
             if self._other_cases_lie_in_a_loop(path):
                 raise Refused(
                     "no annotated loop is left around it, since it leaves the one that its switch "
@@ -449,12 +453,13 @@ def _place(
     targets = {t for label in blocks for t in facts.graph.successors(label) if t not in blocks}
     outside = targets - loop.blocks
     _check_trap(outside, facts)
+    way_out = _LEAVES_TURNS if path.repeats else LEAVES
     if EXIT in outside:
-        raise Refused(f"the path returns from the kernel; {LEAVES}")
+        raise Refused(f"the path returns from the kernel; {way_out}")
     if outside:
         if parent and parent.repeats:
             raise Refused(f"the path jumps out of the loop around it; {_ENDS_TURNS}{LEAVES}")
-        raise Refused(f"the path jumps out of the annotated loop; {LEAVES}")
+        raise Refused(f"the path jumps out of the annotated loop; {way_out}")
     if not targets:
         raise Refused("the path never comes back to the loop")
     scope = loop.blocks if parent is None or parent.repeats else parent.region
