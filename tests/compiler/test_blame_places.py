@@ -195,9 +195,7 @@ def test_a_loop_that_cannot_be_collected_is_told_before_where_the_path_stands(
 
 def test_who_leaves_both_loops_is_told_to_leave_one(tmp_path: Path) -> None:
     search = "#pragma ccc while\nwhile (x[l]) { if (x[l] == 7) { LEAVE } l += x[l]; }\nx[i] = l;"
-    body = f"int l = i;\n{search}"
-    (line,) = said(
-        loop(body.replace("LEAVE", "x[l] = i; return;")), tmp_path, Options(strategy=COLLECT)
-    )
+    source, options = loop(f"int l = i;\n{search}"), Options(strategy=COLLECT)
+    (line,) = said(source.replace("LEAVE", "x[l] = i; return;"), tmp_path, options)
     assert "; leave its loop by break, and keep what was found in a variable: goto and" in line
-    assert said(loop(body.replace("LEAVE", "break;")), tmp_path, options) == []
+    assert said(source.replace("LEAVE", "break;"), tmp_path, options) == []
