@@ -28,7 +28,7 @@ def with_parting(suspects: Suspects | None, at: Span, text: str, line: Span | No
     name = suspects.decides(at, line) if suspects and line and DECIDES in text else None
     if name is None:
         return text
-    told = text.replace(DECIDES, f'"{name}"')
+    told = text.replace(DECIDES, f'instead of "{name}"')
     return told.replace(BY_ONE, BY_ONE.replace(" x,", f" {name},"))
 
 

@@ -17,7 +17,7 @@ ALONE = (
     "let each lane do by itself, as by an atomic of its own, what those of __activemask() or "
     "coalesced_threads() do together"
 )
-DECIDES = "what decides"
+DECIDES = "instead of what decides"
 BY_ONE = "__shfl_sync(0xffffffff, x, 0)"
 _IN_SOURCE = {f"%tid.{axis}": f"threadIdx.{axis}" for axis in "xyz"}
 
@@ -53,7 +53,7 @@ def hint_at_parting(exchange: Instruction, loop: Loop, facts: Facts) -> str:
     by = _decided_by(branch, facts)
     return (
         f"as far as is known, lanes may part before it{f', by {by}' if by else ''}{at(branch)}: if "
-        f"they never do, ask there for {BY_ONE} instead of {DECIDES}; else "
+        f"they never do, ask there for {BY_ONE} {DECIDES}; else "
         f"move it out of the loop, or {TOGETHER}"
     )
 
