@@ -38,7 +38,9 @@ AWAITED = [
     ("while (*(volatile int *)turn != i);", "*(volatile int *)turn = i + 1;", ""),
     ("wait(&ready[x[i]], 1);", "ready[i] = 1;", ""),
     ("", "ready[i] = 1;", "while (!ready[x[i]]);"),
-]
+    ("", "atomicExch(&turn[i], 1);",
+     "if (x[i] < 0) { while (!((volatile int *)turn)[i ^ 1]); v[i] += 5; }"),
+]  # fmt: skip
 ENTERED = [
     ("do while (*(volatile int *)turn); while (atomicCAS(turn, 0, 1));", "atomicExch(turn, 0);"),
     ("int mine = atomicAdd(turn, 1); while (*ready != mine);", "*ready = mine + 1;"),

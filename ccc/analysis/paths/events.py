@@ -87,7 +87,7 @@ def _finds_the_same(one: Instruction, slices: LoopConditions, facts: Facts) -> b
 
 def _enters(spin: Spin, own: Collection[str], around: Loop, facts: Facts) -> bool:
     """Whether who waits enters a critical section: an atomic operation among some blocks, or a
-    function, on the way to it, takes it or gives a number, and what stands behind lets others in.
+    function, takes it on every way there, or gives a number, and what stands behind lets others in.
     """
     first, last = _beside(spin, facts)
     before = around.before(spin.blocks, facts.graph).intersection(own) - spin.blocks
@@ -95,8 +95,15 @@ def _enters(spin: Spin, own: Collection[str], around: Loop, facts: Facts) -> boo
     if not any(may_end(spin, one, facts) for one in [*last, *instructions_of(behind, facts)]):
         return False
     asked = LoopConditions(around, facts).leading_to(spin.blocks)
+    always = {
+        label
+        for label in before
+        if all(facts.dominators.dominates(label, inside) for inside in spin.blocks)
+    }
+    certain = {*first, *instructions_of(always, facts)}
     return any(
-        one in asked or (may_end(spin, one, facts) and not are_named_apart(one, spin, facts))
+        one in asked
+        or (one in certain and may_end(spin, one, facts) and not are_named_apart(one, spin, facts))
         for one in [*first, *instructions_of(before, facts)]
         if one.effects & Effect.CALL or (one.name in ATOMICS and not changes_nothing(one, facts))
     )
