@@ -182,7 +182,7 @@ def test_what_is_known_to_be_the_same_is(path: Path, tmp_path: Path) -> None:
 def test_what_is_known_to_be_the_same_is_in_random_kernels(part: int, tmp_path: Path) -> None:
     found = list(of_fuzz(0, range(KERNELS)[part::PARTS], tmp_path))
     assert not [one for one in found if one.known and not one.same]
-    assert any(one.known for one in found)
+    assert part or any(one.known for one in found)  # in some of the ten kernels of others none is
 
 
 @pytest.mark.slow
