@@ -33,6 +33,7 @@ from ccc.passes.choice.nesting import (
     with_path,
     with_paths,
 )
+from ccc.passes.choice.work import guesses
 from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.policy import REPEATING, batches_pay
 from ccc.passes.strategies.batch import MEETS
@@ -197,7 +198,8 @@ class _Search:
         cost = LoopCost(loop, paths, usual_lanes, kernel)
         worst_lanes = expected_lanes(paths, kernel.known, worst, turns)
         worst_cost = LoopCost(loop, paths, worst_lanes, kernel, is_worst=True)
-        short = LoopCost(loop, paths, usual_lanes, kernel, turns=FEW_TURNS)
+        is_guess = any(guesses(one.blocks, kernel.facts, one.entry * one.repeats) for one in paths)
+        short = LoopCost(loop, paths, usual_lanes, kernel, turns=FEW_TURNS) if is_guess else cost
         names = {path: str(request) for path, request in asked.items()}
         return _Search(cost, worst_cost, short, names, forced_by(asked, paths), kernel)
 

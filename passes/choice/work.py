@@ -166,7 +166,7 @@ def passage(
     length = sum(number * len(mine) for mine, number in blocks)
     found = Passage(work + Work.sectors(ONE_ADDRESS * queued), length)
     for name, number in _calls(blocks) if depth < MOST_CALLS else ():
-        found = found.with_call(facts.once(_body, (name, depth + 1)), number)
+        found = found.with_call(facts.once(_body, (name, depth + 1, unknown)), number)
     return found
 
 
@@ -176,14 +176,16 @@ def _calls(blocks: Iterable[tuple[list[Instruction], float]]) -> Iterable[tuple[
     return [(callee(one), number) for one, number in every if one.effects & Effect.CALL]
 
 
-def _body(called: tuple[str, int], facts: Facts) -> Passage:
-    """What a called function takes, at a depth of calls; nothing where the file lacks it."""
-    name, depth = called
+def _body(called: tuple[str, int, int], facts: Facts) -> Passage:
+    """What a called function takes, at a depth of calls, with so many turns of loops of which
+    nothing is known; nothing where the file lacks it."""
+    name, depth, unknown = called
     function = facts.callees.load(name) if name else None
     if function is None or not function.blocks:
         return Passage(Work(), 0.0)
     own = Facts(function, facts.callees, facts.files)
-    return passage([block.label for block in function.blocks], own, own.entry, depth=depth)
+    labels = [block.label for block in function.blocks]
+    return passage(labels, own, own.entry, unknown=unknown, depth=depth)
 
 
 def _queues(one: Instruction, strides: Strides) -> bool:
@@ -191,6 +193,15 @@ def _queues(one: Instruction, strides: Strides) -> bool:
     is_one = address_stride(one, strides) == 0 and one.space in MAY_BE_GLOBAL
     whole = all(TYPES[name].kind in "bus" for name in one.types)
     return one.unit == Unit.LSU and one.effects & ATOMIC == ATOMIC and is_one and whole
+
+
+def guesses(labels: Collection[str], facts: Facts, once: str = "") -> bool:
+    """Whether turns of loops may have to be guessed for what some blocks take."""
+    inner = (one for one in facts.loops if one.blocks <= set(labels) and one.header != once)
+    code = (one for label in labels for one in facts.blocks[label].instructions)
+    return any(trip_count(one, facts) is None for one in inner) or any(
+        one.effects & Effect.CALL for one in code
+    )
 
 
 def times(

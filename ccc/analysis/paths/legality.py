@@ -23,6 +23,9 @@ from ccc.ir.nodes import Instruction
 from ccc.ptx.barriers import waits_for_the_block
 from ccc.ptx.opcodes import EXCHANGES, Effect
 
+_MEETING = (*EXCHANGES, "activemask")
+"""What asks which lanes are there, or for what they have."""
+
 
 def check_loop(found: FoundLoop, facts: Facts) -> AnnotatedLoop:
     """What must hold for a loop, whatever its paths.
@@ -78,10 +81,7 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
         raise Refused(f"there is a barrier in the annotated loop{at(instruction)}; {advice}")
     if effects & Effect.COLLECTIVE:
         advice = "move it out of the loop"
-        if instruction.name in (
-            *EXCHANGES,
-            "activemask",
-        ):  # all others stay where they are, whoever comes
+        if instruction.name in _MEETING:  # all others stay where they are, whoever comes
             advice = hint_at_parting(instruction, annotated.loop, facts)
         elif instruction.name == "bar" and holds_the_kernel(annotated, facts):
             raise Refused(

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.callee_accesses import operand_of
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import CheckedPath, at, instructions_of
 from ccc.analysis.polled import roots
@@ -49,9 +50,7 @@ def seen_late(path: CheckedPath, stores: InvariantStores, facts: Facts) -> str |
 
 def _may_meet(one: Instruction, other: Instruction) -> bool:
     """Whether two accesses of what begins at one address may be of one member of it."""
-    first, second = (
-        next(operand for operand, role in each.roles() if role == "addr") for each in (one, other)
-    )
+    first, second = (operand_of(each, "addr") for each in (one, other))
     if not (isinstance(first, Address) and isinstance(second, Address)):
         return True
     distance = second.offset - first.offset
