@@ -84,6 +84,7 @@ HELPERS = (
     "ccc.passes.context_collection.multi_path",
     "ccc.passes.choice.before",
     "ccc.passes.choice.choose",
+    "ccc.passes.choice.search",
     "ccc.passes.choice.exchange",
     "ccc.passes.choice.work",
     "ccc.passes.policy",

@@ -20,8 +20,8 @@ from unittest.mock import patch
 from ccc.analysis.paths.model import Path
 from ccc.cli import main
 from ccc.options import AUTO
-from ccc.passes.choice.choose import _Search
 from ccc.passes.choice.cost_model import LoopCost
+from ccc.passes.choice.search import StrategySearch
 from ccc.tools import fuzz
 
 ONE_IS_LEFT_OF = 5
@@ -30,22 +30,22 @@ ONE_IS_LEFT_OF = 5
 @contextmanager
 def at_random(salt: str) -> Iterator[None]:
     """Meanwhile any way to serve paths may be the fastest, and most paths are to be served."""
-    slots = _Search._slots
+    slots = StrategySearch._slots
 
     def number(*words: object) -> int:
         return zlib.crc32(repr((salt, *words)).encode())
 
-    def noise(search: _Search, served: Mapping[Path, str], cost: LoopCost) -> float:
+    def noise(search: StrategySearch, served: Mapping[Path, str], cost: LoopCost) -> float:
         names = sorted((path.entry, name) for path, name in served.items())
         return slots(search, served, cost) * (0.3 + number(names) % 1000 / 700)
 
     def missing(
-        _: _Search, path: Path, after: Mapping[Path, str], before: Mapping[Path, str]
+        _: StrategySearch, path: Path, after: Mapping[Path, str], before: Mapping[Path, str]
     ) -> str | None:
         is_left = number(path.entry, after[path], len(before)) % ONE_IS_LEFT_OF == 0
         return "it is left" if is_left else None
 
-    with patch.multiple(_Search, _slots=noise, _missing=missing):
+    with patch.multiple(StrategySearch, _slots=noise, _missing=missing):
         yield
 
 
