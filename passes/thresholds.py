@@ -280,6 +280,11 @@ LOSS_OF_WARPS = 0.83
 """The same with the registers that it takes. On an H200 (2026-11-28) a sphere tracer and a search
 of neighbours in a grid, which by this have 0.81 and 0.78, were 0.54 to 0.83 times as fast as the
 original; samples/path_tracing, integral_equation and ray_tracing, 0.88 to 0.91 by this, gain."""
+LOSS_OF_MEMORY = 0.9
+"""The same of registers alone, where nothing is known of the lanes, and the loop waits for memory
+if none of them take the branch. On an H200 (2026-11-29), by this and measured: readings of a sensor
+of which bursts are fitted again 0.85, 0.81; a case that all lanes take 0.85, 0.98; pixels of which
+nearly all have data 0.91, 0.96. samples/integral_equation, 0.91 by this, gains."""
 HALF_SPEED = 0.42
 """The share of warps with which a kernel has half of the speed that any number of them would give
 it: with a share s it has s / (s + that). On an H200 (2026-11-20 to 22) samples with 75 %, 75 % and

@@ -152,6 +152,11 @@ class LoopCost:
         return self._plain.waits_for(self._kernel.arch) is Pipe.SECTORS
 
     @property
+    def idles_for_memory(self) -> bool:
+        """Whether that is so where no lane takes any of its paths."""
+        return self.around.waits_for(self._kernel.arch) is Pipe.SECTORS
+
+    @property
     def memory(self) -> float:
         """The share of its time in which the loop as it is has memory busy."""
         busy = self._plain.busy(self._kernel.arch)

@@ -42,6 +42,7 @@ from ccc.passes.thresholds import (
     GAIN,
     GAIN_OF_WARPS,
     LOSS,
+    LOSS_OF_MEMORY,
     LOSS_OF_WARPS,
     MEMORY_GAIN,
     MUCH_MEMORY,
@@ -281,7 +282,11 @@ class StrategySearch:
         if self._ratio(before, after, self.cost) < least:
             return f"{least:g} is the least for which that is done unasked"
         changed = [one for one, name in after.items() if before.get(one) != name]
-        promised = {one: name for one, name in after.items() if self._promises(one, name)}
+        promised = {
+            one: name
+            for one, name in after.items()
+            if REPEATING not in after.values() and self._promises(one, name)
+        }
         cases = [] if path in promised else self._cases(changed)
         worst = min((self._ratio(promised, after, one) for one in cases), default=1.0)
         if worst < LOSS:
@@ -289,7 +294,11 @@ class StrategySearch:
             return f"{told} in the worst case with what else is chosen, where {LOSS:g} is the least"
         if self._worst not in cases:
             return None
-        worst = self._ratio(promised, after, self._worst) * self._speed_of_registers(after)
+        speed = self._speed_of_registers(after)
+        if speed < LOSS_OF_MEMORY and self.cost.idles_for_memory:
+            told = f"{span_of(speed, speed, [LOSS_OF_MEMORY])} with its registers"
+            return f"{told} if no lane takes it, where {LOSS_OF_MEMORY:g} is the least"
+        worst = self._ratio(promised, after, self._worst) * speed
         if worst >= LOSS_OF_WARPS:
             return None
         told = span_of(worst, worst, [LOSS_OF_WARPS])

@@ -23,7 +23,7 @@ from ccc.analysis.lane_strides import (
     turn_strides,
 )
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Address
+from ccc.ir.operands import Address, Register
 from ccc.passes.choice.exchange import IN_PARTS, STREAMED
 from ccc.passes.choice.work import times
 from ccc.ptx.opcodes import LOADS, Unit
@@ -105,6 +105,8 @@ def streams_by_block(
                 stride, step = address_stride(one, lanes), address_stride(one, steps)
                 if stride is None and step and abs(step) < SECTOR and not inside:
                     found.append(_apart(one, abs(step), stores, often))
+                elif stride is None and inside:
+                    found.extend(_listed(one, address_stride(one, turns), stores, often, facts))
                 elif stride is not None:
                     is_again = inside and address_stride(one, turns) == 0
                     found.append(_stream(one, stride, stores, min(often, 1) if is_again else often))
@@ -124,6 +126,36 @@ def _apart(access: Instruction, step: int, stores: bool, often: float) -> Stream
     """Of lanes that each go along a piece of memory of their own, an element in an iteration."""
     sectors = WARP_SIZE * -(-access.accessed_bytes // SECTOR)
     return Stream(sectors, stores, (1 + STREAMED * step / SECTOR) * often, sectors)
+
+
+def _listed(
+    access: Instruction, turn: int | None, stores: bool, often: float, facts: Facts
+) -> Iterable[Stream]:
+    """Of lanes that each go along a list in the turns of a loop. What is read by way of an index,
+    or of a list that several may have, may lie in the first level cache; what is written never
+    stays there."""
+    sectors = -(-access.accessed_bytes // SECTOR)
+    if turn and _is_of_one(access, facts):
+        yield Stream(WARP_SIZE, stores, STREAMED * min(sectors, abs(turn) / SECTOR) * often)
+    elif turn is None and stores:
+        yield Stream(WARP_SIZE, stores, sectors * often)
+
+
+def _is_of_one(access: Instruction, facts: Facts) -> bool:
+    """Whether the list that it goes along is of one iteration alone: whatever tells where it lies
+    is read side by side by neighbours, as rows of a matrix are."""
+    lanes, seen = lane_strides(facts), set[Register]()
+    open_ = [one for one in access.used() if one not in seen]
+    while open_:
+        register = open_.pop()
+        seen.add(register)
+        for maker in facts.makers.get(register, ()):
+            if maker.name in LOADS:
+                if address_stride(maker, lanes) is None:
+                    return False
+            else:
+                open_ += [one for one in maker.used() if one not in seen]
+    return True
 
 
 def accessed(code: Iterable[Instruction], lanes: Strides) -> list[Instruction]:

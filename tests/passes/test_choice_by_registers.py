@@ -12,7 +12,7 @@ from ccc.compiler import weighing as _weighing  # noqa: F401 - takes names of re
 from ccc.options import Options
 from ccc.passes.choice.chosen import LOSES, MEMORY, SO_FAR
 from ccc.passes.choice.cost_model import LoopCost
-from ccc.passes.thresholds import GAIN, LOSS_OF_WARPS
+from ccc.passes.thresholds import GAIN, LOSS_OF_MEMORY, LOSS_OF_WARPS
 from ccc.toolkit.ptxas import Resources
 
 pytestmark = pytest.mark.usefixtures("few_headers")
@@ -48,6 +48,19 @@ def test_what_nobody_tells_of_may_not_cost_many_warps(registers: int, is_done: b
     (found,) = remarks(ptx, tried={"k": (32, registers)})
     assert found.applied == is_done
     assert is_done or f"where {LOSS_OF_WARPS:g} is the least" in str(found.advice)
+
+
+@pytest.mark.parametrize(("registers", "is_done"), [(32, True), (40, True), (48, False)])
+def test_less_of_them_if_memory_is_waited_for_where_no_lane_takes_it(
+    registers: int, is_done: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LoopCost, "idles_for_memory", True)
+    ptx = kernel(Arm(2000, 0.25)).replace("prob=0.25", "")
+    (found,) = remarks(ptx, tried={"k": (32, registers)})
+    assert found.applied == is_done
+    assert is_done or f"where {LOSS_OF_MEMORY:g} is the least" in str(found.advice)
+    (told,) = remarks(kernel(Arm(2000, 0.25)), tried={"k": (32, registers)})
+    assert told.applied
 
 
 def test_that_registers_make_it_slower_is_no_matter_of_length() -> None:

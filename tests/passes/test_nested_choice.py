@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from emulating import needs_nvcc
 from folders import GOLDEN
-from goldens import Golden
+from goldens import Golden, marked_ptx
 
 from ccc.compiler.transform import Transformed, transform
 from ccc.passes.choice.chosen import REMOVE, TELL, TELL_TURNS
 from ccc.passes.policy import IN_SHARED, NEEDS_LEFT
 from ccc.remark import Remark
 
+PRODUCT = """
+__global__ void k(const int* rows, const int* columns, const int* others, const int* entries,
+                  unsigned* set, int* size, int n)
+{
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        #pragma ccc for variable
+        for (int e = rows[i]; e < rows[i + 1]; ++e) {
+            const int k = columns[e];
+            #pragma ccc for variable
+            for (int f = others[k]; f < others[k + 1]; ++f) {
+                const unsigned c = entries[f] & 1023, bit = 1u << (c & 31);
+                if (!(atomicOr(&set[32 * i + (c >> 5)], bit) & bit)) atomicAdd(&size[i], 1);
+            }
+        }
+    }
+}
+"""
 INSISTS = re.compile(r"or strategy\((\S+)\) insists$")
 
 
@@ -92,6 +112,18 @@ def test_what_is_asked_of_a_loop_is_no_warning_at_an_annotation_inside(
     assert made.complaints == []
     (inside,) = (one for one in remarks(made) if one.arm == "then")
     assert str(inside.advice).startswith(told)
+
+
+@needs_nvcc
+def test_turns_are_not_handed_on_where_lanes_that_agree_would_lose_by_it(tmp_path: Path) -> None:
+    """That its lists differ is what the annotation of an inner loop says; lanes that find them even
+    run their own, which costs little. To hand on the turns around it costs whoever agrees."""
+    source = tmp_path / "k.cu"
+    source.write_text(PRODUCT)
+    outer, inner = sorted(remarks(transform(marked_ptx(source))), key=lambda one: one.position)
+    assert (outer.strategy, inner.applied) == ("engage", False)
+    assert inner.details["at_worst"]["engage"] < 0.95
+    assert "in place of engage" in str(inner.advice)
 
 
 def test_who_asks_for_both_is_warned() -> None:

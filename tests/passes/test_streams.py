@@ -22,7 +22,8 @@ from ccc.passes.grid_stride import GridStride
 from ccc.passes.thresholds import GAIN, MEMORY_GAIN, UNKNOWN_TURNS
 from ccc.pipeline import Kernel
 from ccc.ptx.occupancy import likely_multiprocessors
-from ccc.ptx.throughput import Pipe, slots_of
+from ccc.ptx.throughput import SECTOR, Pipe, slots_of
+from ccc.ptx.types import WARP_SIZE
 from ccc.remark import Remark
 
 KERNEL = """.version 8.0
@@ -140,6 +141,37 @@ def test_lanes_that_go_along_pieces_of_their_own_ask_for_a_sector_each(
     found = streams(loop.blocks, facts, loop, loop.header, loop.header)
     assert [(one.sectors, one.stores) for one in found] == [(32, False), (32, True)]
     assert all(one.often == pytest.approx(1 + STREAMED / 8) and not one.shared for one in found)
+
+
+TURNS = (
+    "mul.wide.u32 %rd6, %r3, 4; add.s64 %rd7, %rd2, %rd6; mov.u32 %r4, 0;\n"
+    "TURN: ACCESS; add.s64 %rd7, %rd7, 4; add.s32 %r4, %r4, 1; "
+    "setp.lt.u32 %p3, %r4, %r3; @%p3 bra TURN; "
+)
+ANYWHERE = "mul.wide.u32 %rd6, %r3, 4; add.s64 %rd6, %rd2, %rd6; ld.global.u32 %r3, [%rd6]; "
+"""What a list begins with is found by way of an index, so that several may have it."""
+
+
+@pytest.mark.parametrize(
+    ("before", "access", "sectors"),
+    [
+        ("", "ld.global.f32 %f2, [%rd7]", STREAMED * 4 / SECTOR),
+        ("", "st.global.f32 [%rd7], %f2", STREAMED * 4 / SECTOR),
+        ("", "st.global.v4.f32 [%rd7], {%f2, %f2, %f2, %f2}", STREAMED * 4 / SECTOR),
+        (ANYWHERE, "ld.global.f32 %f2, [%rd7]", 0),
+        ("", "ld.global.u32 %r5, [%rd7]; mad.wide.u32 %rd8, %r5, 4, %rd1; "
+             "red.global.add.u32 [%rd8], 1", 1 + STREAMED * 4 / SECTOR),
+    ],
+)  # fmt: skip
+def test_lanes_that_go_along_lists_of_their_own_wait_for_memory(
+    before: str, access: str, sectors: float
+) -> None:
+    """As rows of a matrix, each of which is read once; what is read again is in a cache."""
+    facts = facts_of(text(before + TURNS.replace("ACCESS", access), ""))
+    (path,) = (one for one in find_paths(facts) if isinstance(one, Path))
+    found = streams(path.blocks, facts, path.loop.loop, path.entry)
+    inner = sum(one.together(1) for one in found if one.sectors == WARP_SIZE)
+    assert inner == pytest.approx(UNKNOWN_TURNS * sectors)
 
 
 def test_a_branch_whose_result_is_stored_with_that_of_others_is_left() -> None:
@@ -273,7 +305,7 @@ def test_what_lies_behind_the_turns_of_a_task_is_come_to_once_in_an_iteration() 
     for path in paths:
         lanes = Lanes("", 16.0, 64.0)
         cost = PathCost.of(path, lanes, (), facts)
-        assert not cost.rest_streams
+        assert not any(one.parted(4) for one in cost.rest_streams)
         once = sum(one.parted(4) for one in cost.last_streams)
         assert once > 0
         assert cost.parted(16.0) == pytest.approx(once)

@@ -15,7 +15,7 @@ SECTION = PAGE.partition("\n## Reading the choice\n")[2].partition("\n## ")[0]
     "name",
     [
         "GAIN", "GAIN_OF_WARPS", "FEW_TURNS", "MEMORY_GAIN", "MUCH_MEMORY",
-        "ADAPTIVE_GAIN", "SEVERAL_GAIN", "LOSS", "LOSS_OF_WARPS",
+        "ADAPTIVE_GAIN", "SEVERAL_GAIN", "LOSS", "LOSS_OF_WARPS", "LOSS_OF_MEMORY",
     ],
 )  # fmt: skip
 def test_what_is_the_least_is_on_the_page(name: str) -> None:
