@@ -14,7 +14,9 @@ Before:
             @%p1 bra TURN;
 
 After, the load stands before ``TURN``. It must be a plain one, of a place that is the same in all
-turns, and each turn must come to it. What a loop waits for, or orders, is left as it is.
+turns, each turn must come to it, and so must who goes into the loop: what is asked behind a turn
+alone, as ``do`` does, may be what that turn wrote, if it is the last. What a loop waits for, or
+orders, is left as it is.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import instructions_of
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Address
+from ccc.ir.operands import Address, Operand
 from ccc.passes.preheader import ORDERS, independent_in_turn, invariants, put_before, with_operands
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.opcodes import Effect
@@ -67,7 +69,14 @@ def _bound(loop: Loop, facts: Facts) -> list[Instruction]:
     written = {o for i in body if i.effects & Effect.WRITE for o in i.operands}
     if not read or not read.isdisjoint(written):
         return []
-    return wanted
+    return wanted if read <= _read_before(loop, facts) else []
+
+
+def _read_before(loop: Loop, facts: Facts) -> set[Operand]:
+    """The places of memory that are read on each way to the loop."""
+    above = facts.dominators.chain(loop.header)[1:]
+    code = instructions_of([label for label in above if label not in loop.blocks], facts)
+    return {o for i in code if i.name == "ld" for o in i.operands if isinstance(o, Address)}
 
 
 def _is_plain(instruction: Instruction) -> bool:

@@ -147,7 +147,8 @@ class MarkerEdits:
             for name in names:
                 text += with_register(words, "l", name).encode(errors="surrogateescape")
         restricted, count = restricted_parameters(placed.statement, self._blank)
-        if restricted and placed.name in ("for", "grid_stride"):
+        is_certain = self._placement.is_head_certain(placed)
+        if restricted and is_certain and placed.name in ("for", "grid_stride"):
             clauses = {"restrict": ",".join(map(str, restricted))}
             if self._placement.macros is not None:  # one may stand for several parameters
                 clauses["of"] = str(count)

@@ -16,6 +16,7 @@ from ccc.frontend.syntax import (
     body_of,
     cases_of,
     closing_brace,
+    function_around,
     function_name,
     functions_in,
     head_end,
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 _NOT_AT_RUN_TIME = re.compile(rb"if\s*(constexpr\b|!?\s*consteval\b)")
 _ELSE_IF = re.compile(r"(?:\}\s*)?else\s+if\b")
 _LABEL = re.compile(r"(?!default\b)(\w+\s*:)(?!:)")
-_CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif)", re.MULTILINE)
+RESTRICT = frozenset(("__restrict__", "__restrict"))
+_CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(if|el|endif)", re.MULTILINE)
 _ROUNDED = 0.05
 """How much more than 1 the shares of cases come to that were rounded."""
 PATHS = {
@@ -279,6 +281,23 @@ class Placement:
             f'"ccc {placed.name}" ends is unclear: {cause}; use braces and no #if that cuts '
             "through them, or compile it with nvcc, which runs one"
         )
+
+    def is_head_certain(self, placed: Placed) -> bool:
+        """Whether the head of the function around is what is compiled with its body: where macros
+        are not expanded, no ``#if`` that chooses among heads is in it, or ends behind it."""
+        function = function_around(placed.statement)
+        body = function.child_by_field_name("body") if function else None
+        if self.macros is None or function is None or body is None:
+            return True
+        if _CONDITIONAL.search(self.code, function.start_byte, body.start_byte):
+            return False
+        depth = 0
+        for found in _CONDITIONAL.finditer(self.code, body.start_byte, placed.at):
+            word = found[1]
+            depth += {b"if": 1, b"endif": -1}.get(word, 0)
+            if depth < 0 or (word == b"el" and not depth):
+                return False
+        return RESTRICT.isdisjoint(self.macros)
 
     def around(self, placed: Placed) -> Node | None:
         """The innermost annotated loop, or kernel, whose iterations hold a path."""

@@ -42,6 +42,38 @@ def test_restricted_parameters(parameters: str, numbers: str | None) -> None:
     assert (found[1].replace("=2C", ",") if found else None) == numbers
 
 
+PLAIN = "__global__ void k(int *a, int n)"
+RESTRICTED = "__global__ void k(int *__restrict__ a, int n)"
+PARTED = RESTRICTED.replace("int n", "int\n#if A\n*\n#endif\nn")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        f"#ifdef A\n{PLAIN} {{\n#else\n{RESTRICTED} {{\n#endif\n",
+        f"#ifdef A\n{RESTRICTED} {{\n#else\n{PLAIN} {{\n#endif\n",
+        f"#ifdef A\n{PLAIN}\n#else\n{RESTRICTED}\n#endif\n{{\n",
+        f"#ifdef A\n{RESTRICTED} {{\n#else\nHEAD\n#endif\n",
+        f"#ifdef A\nHEAD\n#else\n{RESTRICTED} {{\n#endif\n",
+        f"{PARTED} {{",
+        f"#define __restrict__\n{RESTRICTED} {{",
+    ],
+)
+def test_a_head_that_a_preprocessor_may_leave_out_promises_nothing(head: str) -> None:
+    text = KERNEL.replace("__global__ void k(PARAMETERS) {", head)
+    assert head in text
+    assert "restrict=" not in mark(text, "k.cu", macros=["HEAD", "__restrict__"]).text
+
+
+@pytest.mark.parametrize(
+    "around", ["#ifdef A\nBOTH\n#else\nBOTH\n#endif\n", "#if A\n#endif\nBOTH", "BOTH"]
+)
+def test_a_head_that_is_left_out_with_its_body_promises(around: str) -> None:
+    both = KERNEL.replace("PARAMETERS", "int *__restrict__ a, int n")
+    text = around.replace("BOTH", both.replace(" {\n", " {\n#ifdef A\n#else\n#endif\n", 1))
+    assert "restrict=0 of=2" in mark(text, "k.cu", macros=set()).text
+
+
 def test_restricted_parameters_are_counted_where_a_macro_may_stand_for_several() -> None:
     text = KERNEL.replace("PARAMETERS", "COMMON, int *__restrict__ a")
     assert " restrict=1 of=2" in mark(text, "k.cu", macros={"COMMON"}).text

@@ -16,9 +16,13 @@ TURN = """{body}
 LOAD = "ld.global.u32 %r4, [%rd1+4];"
 
 
-def moved(bound: str = LOAD, body: str = "", kind: str = "variable") -> list[str]:
-    """The instructions that are put before the loop."""
-    turn, begin = TURN.format(bound=bound, body=body), "mov.u32 %r3, 0;"
+def moved(
+    bound: str = LOAD, body: str = "", kind: str = "variable", before: str | None = None
+) -> list[str]:
+    """The instructions that are put before the loop, which what is ``before`` it compares with the
+    bound, too, as nvcc has it."""
+    turn = TURN.format(bound=bound, body=body)
+    begin = f"mov.u32 %r3, 0;\n{bound if before is None else before}"
     kernel = with_inner_loop(turn, begin, "ld.param.u64 %rd2, [k_0];", kind)
     function = kernel.function
     old = {block.label: list(map(str, block.instructions)) for block in function.blocks}
@@ -74,6 +78,12 @@ def test_what_may_differ_from_turn_to_turn_is_not(bound: str) -> None:
 )
 def test_a_loop_that_orders_or_ends_elsewhere_or_needs_the_last_one_is_left(body: str) -> None:
     assert moved(body=body) == []
+
+
+@pytest.mark.parametrize("before", ["", "ld.global.u32 %r4, [%rd1+8];"])
+def test_what_is_asked_behind_a_turn_only_that_turn_may_write(before: str) -> None:
+    """As in `do { n[k] = k; k++; } while (k < n[i]);`, which ends after its first turn."""
+    assert moved(before=before) == []
 
 
 def test_only_turns_that_are_independent_promise_that() -> None:
