@@ -17,6 +17,7 @@ from ccc.likewise import joined, likewise, with_copy
 from ccc.remark import (
     LATER,
     LEFT,
+    LOSES,
     OF_ALL,
     PLACE,
     Remark,
@@ -29,7 +30,7 @@ from ccc.remark import (
 
 _MOST_NAMED = 3
 _MOST_CASES = 12
-_VERB = re.compile(rf"{LEFT}|{LATER}| does not apply: ")
+_VERB = re.compile(rf"{LEFT}|{LATER}|{LOSES}| does not apply: ")
 _SITE = re.compile(rf"(?:[^\s(),\"]+:\d+, )?{PLACE.pattern}")
 """A place with that in the source, which is not the same in cases of a switch."""
 

@@ -40,6 +40,10 @@ LATER = " lets its loop end later: "
 """The same where it is only that, as the loop may be left by what tasks do."""
 ENDS_LATER = "ends_later"
 """What the report calls the reason of that."""
+LOSES = " may lose what it writes: "
+"""The same where several tasks may change one place at the same time."""
+MAY_LOSE = "may_lose"
+"""What the report calls the reason of that."""
 DECLINED = ") does not apply: "
 """What follows a strategy that does not apply where that is said."""
 ASKED_IN = "asked_in"
@@ -156,8 +160,9 @@ class Remark:
     @property
     def note(self) -> CccError | None:
         """What a user may want to know who is not to be warned: of want of room a warning tells."""
-        if self.applied and ENDS_LATER in self.details:
-            return CccError(f"{self.what}{LATER}{self.details[ENDS_LATER]}", self.position)
+        for key, verb in ((MAY_LOSE, LOSES), (ENDS_LATER, LATER)):
+            if self.applied and key in self.details:
+                return CccError(f"{self.what}{verb}{self.details[key]}", self.position)
         warned = "" if self.denial is None else str(self.declined)
         if self.advice is None or all(IN_SHARED_MEMORY in one for one in (warned, self.advice)):
             return None

@@ -12,6 +12,7 @@ from ccc.analysis.paths.array_hints import ANOTHER_LOOP, IN_PATH
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.find import LOOP_LEFT
 from ccc.analysis.paths.induction import SUMS
+from ccc.analysis.paths.own_columns import OWN_COLUMNS
 from ccc.analysis.paths.seen_late import SEEN_LATE
 from ccc.compiler.advice import parts_of, with_rest
 from ccc.compiler.cases import SourceCases
@@ -29,7 +30,7 @@ from ccc.compiler.respelled import FLUSHED, MISUSED, flags, respelled
 from ccc.errors import Span
 from ccc.frontend.marking import Marked
 from ccc.frontend.pragmas import BY_NO_REDUCTION, REDUCTIONS
-from ccc.remark import ENDS_LATER, Remark
+from ccc.remark import ENDS_LATER, MAY_LOSE, Remark
 
 UNINITIALISED = "may be uninitialised"
 _IN_PTX = re.compile(r"\(PTX line (\d+): ")
@@ -50,6 +51,7 @@ _ABOUT = {
     "needs a value that is read after the path": "accessed",
     "needs a value that is read in the path": "accessed",
     SEEN_LATE: "accessed",
+    OWN_COLUMNS: "accessed",
     "use the same memory": "written",
     "may access the same memory": "accessed",
     "a lock may ": "accessed",
@@ -88,7 +90,7 @@ COLUMNS = (
 """Where a variable for each would have to be found by a number."""
 _ATOMICS = {"+": "atomicAdd", "&": "atomicAnd", "|": "atomicOr", "^": "atomicXor"}
 _TEXTS = ("reason", "declined")
-_MORE_TEXTS = ("shared_out_reason", ENDS_LATER)
+_MORE_TEXTS = ("shared_out_reason", ENDS_LATER, MAY_LOSE)
 _PROMISE = re.compile(
     r"(, or promise )noalias\(a, b\) of the pointers read in PTX line ([\d, ]+) "
     r"and written in (\d+(?:, \d+)*)"

@@ -13,8 +13,9 @@ from ccc.ir.edit import Copy
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.layout import Plan
+from ccc.passes.strategies.uniform import UNIFORM
 from ccc.ptx.types import WARP_SIZE
-from ccc.remark import ENDS_LATER
+from ccc.remark import ENDS_LATER, MAY_LOSE
 
 
 def move(register: Register) -> str:
@@ -106,6 +107,8 @@ class Node:
             details["shared_out_reason"] = plan.unshared
         if path.ends_later is not None:
             details[ENDS_LATER] = path.ends_later
+        if path.may_lose is not None and plan.strategy != UNIFORM.name:
+            details[MAY_LOSE] = path.may_lose
         plan.record.apply(plan.strategy, details)
 
 

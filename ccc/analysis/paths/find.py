@@ -47,6 +47,7 @@ from ccc.analysis.paths.model import (
     Refused,
     at,
 )
+from ccc.analysis.paths.own_columns import own_columns
 from ccc.analysis.paths.own_memory import check_own_memory
 from ccc.analysis.paths.seen_late import seen_late
 from ccc.analysis.paths.tail_calls import tail_calls
@@ -389,7 +390,8 @@ class _Examination:
         check_waiting(checked, facts)
         self._check_independence(checked)
         late = seen_late(checked, self._invariant_stores[checked.loop], facts)
-        return replace(checked, frame=frame, ends_later=late)
+        lost = own_columns(checked, facts)
+        return replace(checked, frame=frame, ends_later=late, may_lose=lost)
 
     def _check_independence(self, checked: CheckedPath) -> None:
         if checked.loop not in self._invariant_stores:

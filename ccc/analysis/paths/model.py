@@ -151,7 +151,8 @@ class CheckedPath(PlacedPath):
     come: where it ends, the turn is finished, and they are tasks of that loop again.
 
     ``frame`` are the words of the thread's own memory that a task takes along. ``ends_later`` is
-    what users are told where tasks decide whether the loop goes on.
+    what users are told where tasks decide whether the loop goes on, and ``may_lose`` where two of
+    them may change one place at the same time.
     """
 
     continuation: bool
@@ -163,6 +164,7 @@ class CheckedPath(PlacedPath):
     frame: tuple[Word, ...] = ()
     carries_parent: bool = False
     ends_later: str | None = None
+    may_lose: str | None = None
 
     @property
     def gives_away(self) -> bool:

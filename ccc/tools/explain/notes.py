@@ -26,6 +26,7 @@ from ccc.remark import (
     ASKED_IN,
     DECLINED,
     ENDS_LATER,
+    MAY_LOSE,
     PLACE,
     Remark,
     Report,
@@ -306,6 +307,8 @@ def _lines(remark: Remark) -> Iterator[str]:
         yield f"adds up {', '.join(told['reductions'])}"
     if ENDS_LATER in told:
         yield f"the loop may end later: {told[ENDS_LATER]}"
+    if MAY_LOSE in told:
+        yield f"what it writes may be lost: {told[MAY_LOSE]}"
     if "schedule" in told:
         yield f"schedule {told['schedule']}, barrier: {told.get('barrier') or 'none'}"
 

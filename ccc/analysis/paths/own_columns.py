@@ -1,0 +1,91 @@
+"""Memory of each thread's own that tasks change: several tasks of a thread may do so at once.
+
+    h[bin(x[i])][threadIdx.x]++;      // ld.shared.u32 %r8, [%r7]; add...; st.shared.u32 [%r7], %r9;
+
+In the original code one thread alone comes to a column, with one iteration after the other. A task
+has the number of the thread that came to the branch, and so have the other tasks of that thread,
+which other lanes may run at the same time: of two that come to one place, one change is lost. By
+the promise iterations come to different places. That is seen to be so where the address is made
+from the counter; where it is made from the thread's number and from what is read, users are told.
+"""
+
+from __future__ import annotations
+
+from ccc.analysis.defuse import trace
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.callee_accesses import differs, is_access, operand_of
+from ccc.analysis.paths.model import CheckedPath, at, instructions_of
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Address, Operand, Register, Special, registers
+from ccc.ptx.opcodes import ATOMICS, LOADS
+from ccc.ptx.types import LANE, SPECIAL_REGISTERS
+
+OWN_COLUMNS = "changes what lies at an address made from"
+_LOCKS = {"cas", "exch"}
+"""By what a lane may take a lock that keeps others out."""
+
+
+def own_columns(path: CheckedPath, facts: Facts) -> str | None:
+    """What is to be said of such memory, if there is any.
+
+    Args:
+        path: the path.
+        facts: the function's analyses.
+    """
+    region = list(instructions_of(path.region, facts))
+    if any(one.name in ATOMICS and not _LOCKS.isdisjoint(one.modifiers) for one in region):
+        return None
+    accesses = [one for one in region if is_access(one, facts)]
+    read = {_place(one) for one in accesses if one.name == "ld"} - {None}
+    for store in accesses:
+        if store.name == "st" and _place(store) in read and (name := _own(store, path, facts)):
+            return (
+                f"it {OWN_COLUMNS} {name} and from what is read{at(store)}, and tasks of one "
+                f"thread, which have its {name}, may run at the same time; use an atomic operation "
+                "where two of them may come to one place, or remove the annotation"
+            )
+    return None
+
+
+def _place(access: Instruction) -> tuple[str, Address] | None:
+    address = operand_of(access, "addr")
+    return (access.space, address) if isinstance(address, Address) else None
+
+
+def _own(access: Instruction, path: CheckedPath, facts: Facts) -> str:
+    """By which number of the thread an address is its own, in CUDA's words, if what lanes read
+    decides besides, each for itself, and nothing else does that differs between iterations."""
+    loop = path.loop.loop
+    inside = set(instructions_of(loop.blocks, facts))
+    carried = facts.liveness.live_in(loop.header)
+    names: set[str] = set()
+    reads: list[Instruction] = []
+    worklist, seen = [*registers(operand_of(access, "addr"))], set[Register]()
+    while worklist:
+        register = worklist.pop()
+        if register in seen:
+            continue
+        seen.add(register)
+        for maker in facts.makers.get(register, ()):
+            if maker in inside and register in carried:
+                return ""
+            if differs(maker) or maker.name in LOADS:
+                reads += [maker] if maker in inside else []
+                continue
+            names.update(one.name for one in maker.specials())
+            worklist += maker.used()
+    own = sorted(one for one in names if SPECIAL_REGISTERS[one].varies == LANE)
+    is_read = any(_is_of_a_lane(one, facts) for one in reads)
+    return own[0].lstrip("%").replace("tid", "threadIdx") if own and is_read else ""
+
+
+def _is_of_a_lane(read: Instruction, facts: Facts) -> bool:
+    """Whether each lane reads for itself: no row of a table, of which it takes a column."""
+    if read.name not in LOADS:
+        return False
+    made = trace(registers(operand_of(read, "addr")), facts.makers, _parts) or ()
+    return any(isinstance(one, Special) and one.register.varies == LANE for one in made)
+
+
+def _parts(maker: Instruction, _: Register) -> list[Operand]:
+    return [*maker.used(), *maker.specials()]

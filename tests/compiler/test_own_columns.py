@@ -1,0 +1,71 @@
+"""Users are told where tasks change memory that only their thread came to, and nowhere else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_headers")]
+
+KERNEL = """__global__ void __launch_bounds__(64)
+NAME(const float *__restrict__ x, const int *__restrict__ row, int *y, int *lock, int n) {
+    __shared__ int h[16][64];
+    const int stride = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
+    const int lane = threadIdx.x & 31;
+#pragma ccc for
+    for (int i = thread; i < n; i += stride) {
+#pragma ccc if
+        if (x[i] > 0.9f) {
+            float t = x[i];
+            for (int k = 0; k < 20; ++k) t = expf(-t) + 0.1f;
+            const int bin = (int)(t * 4) & 15;
+            CHANGE
+        }
+    }
+    __syncthreads();
+    atomicAdd(&y[lane], h[lane & 15][threadIdx.x]);
+}
+"""
+OWN = {
+    "shared": ("h[bin][threadIdx.x]++;", "h"),
+    "global_": ("y[bin * stride + thread] += 3;", "y"),
+    "found_there": ("y[row[i] * 64 + threadIdx.x] ^= bin;", "y"),
+}
+OTHER = {
+    "of_the_iteration": "y[i] += bin;",
+    "beside_what_is_read": "y[row[i] + i] += bin;",
+    "atomic": "atomicAdd(&h[bin][threadIdx.x], 1);",
+    "only_written": "y[bin * stride + thread] = 1;",
+    "of_all_threads": "y[bin]++;",
+    "row_of_a_table": "y[row[blockIdx.x * 9 + n] * 32 + i]++;",
+    "locked": "while (atomicCAS(&lock[bin], 0, 1)); h[bin][threadIdx.x]++; __threadfence();"
+    " atomicExch(&lock[bin], 0);",
+}
+
+
+def test_who_changes_what_is_the_threads_own_is_told(tmp_path: Path) -> None:
+    every = {**{name: code for name, (code, _) in OWN.items()}, **OTHER}
+    source = "".join(
+        KERNEL.replace("NAME", name).replace("CHANGE", code) for name, code in every.items()
+    )
+    lines = said(source, tmp_path, Options(strategy=COLLECT))
+    told = [line for line in lines if "may lose" in line]
+    assert len(told) == len(OWN), "\n".join(told)
+    for line, (name, (_, variable)) in zip(told, OWN.items(), strict=True):
+        place = source[: source.index(OWN[name][0])].count("\n") + 1
+        head = (
+            f"k.cu:{place - 5}:1: remark: path may lose what it writes: it changes what lies at an "
+            f'address made from threadIdx.x and from what is read ("{variable}", k.cu:{place}, PTX '
+        )
+        tail = (
+            "and tasks of one thread, which have its threadIdx.x, may run at the same time; use an "
+            "atomic operation where two of them may come to one place, or remove the annotation "
+            f"[in {name}]"
+        )
+        assert line.startswith(head), line
+        assert re.sub(r"line \d+: .*?;\), ", "", line.removeprefix(head)) == tail
