@@ -94,7 +94,7 @@ class Annotations:
                     self.errors.append(self._complaint(placed.match, lacking))
                 wrongly.append(placed)
             elif wrong := names.wrong(placed):
-                self.errors.append(self._complaint_of_name(placed, wrong))
+                self.errors += (self._complaint_of_name(placed, one) for one in wrong)
             elif warning := place.idle(placed):
                 self.warnings.append(self._complaint(placed.match, warning))
             elif impossible := place.impossible(placed):
@@ -110,7 +110,7 @@ class Annotations:
             if error := self.placement.misplaced(placed):
                 yield self._complaint(placed.match, error)
             elif wrong := self.placement.names.wrong(placed):
-                yield self._complaint_of_name(placed, wrong)
+                yield from (self._complaint_of_name(placed, one) for one in wrong)
 
     @cached_property
     def misspelt(self) -> list[CccError]:

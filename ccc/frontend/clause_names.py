@@ -65,18 +65,15 @@ class ClauseNames:
         self._macros = {macro.encode() for macro in macros or ()}
         self._has_headers = macros is not None and _INCLUDE.search(blank) is not None
 
-    def wrong(self, placed: Placed) -> WrongName | None:
-        """What is wrong with a name in a clause, and what to do about it."""
-        return (
-            self._unknown_reduction(placed)
-            or self._unknown_pointer(placed)
-            or self._no_pointer(placed)
-            or self._shadowed(placed)
-        )
+    def wrong(self, placed: Placed) -> list[WrongName]:
+        """What is wrong with names in clauses, and what to do about it."""
+        unknown = [*self._unknown_reductions(placed), *self._unknown_pointers(placed)]
+        other = None if unknown else self._no_pointer(placed) or self._shadowed(placed)
+        return [other] if other else unknown
 
     def idle(self, placed: Placed) -> WrongName | None:
         """Why naming a variable has no effect."""
-        unused = self._unused_reduction(placed, placed.statement)
+        unused = next(iter(self._unused_reductions(placed, placed.statement)), None)
         read = self._of_uses(placed, _is_read)
         kinds = {
             "is not in the loop": unused and self._unless_reached(placed, unused),
@@ -92,42 +89,41 @@ class ClauseNames:
         )
         return next(found, None) or self._whole_structure(placed) or self._other_operation(placed)
 
-    def _unknown_reduction(self, placed: Placed) -> WrongName | None:
-        """What is wrong with a reduction of a variable that its function does not know."""
+    def _unknown_reductions(self, placed: Placed) -> Iterator[WrongName]:
+        """What is wrong with a reduction of variables that its function does not know."""
         function = function_around(placed.statement) or self._root
-        unused = self._unused_reduction(placed, function)
         known = {node.text or b"" for node in identifiers_in(function)}
-        if unused is None or (_ACCESS.search(unused) and self._is_known(unused, known, function)):
-            return None  # functions that get a variable may name its members
-        return WrongName(
-            f'the reduction is of "{unused}", and there is no such variable here'
-            + (_near(unused, function) or "; name one that the loop updates"),
-            unused,
-        )
+        for unused in self._unused_reductions(placed, function):
+            if not _ACCESS.search(unused) or not self._is_known(unused, known, function):
+                yield WrongName(  # functions that get a variable may name its members
+                    f'the reduction is of "{unused}", and there is no such variable here'
+                    + (_near(unused, function) or "; name one that the loop updates"),
+                    unused,
+                )
 
-    def _unknown_pointer(self, placed: Placed) -> WrongName | None:
-        """What is wrong with a ``noalias`` of a variable that its function does not know."""
+    def _unknown_pointers(self, placed: Placed) -> Iterator[WrongName]:
+        """What is wrong with a ``noalias`` of variables that its function does not know."""
         names = [name for group in placed.pragma.apart for name in group]
         if not names:
-            return None
+            return
         function = _whole_function(placed.statement) or self._root
         nodes = [*identifiers_in(function), *self._outside()]
         known = {node.text or b"" for node in nodes}
         if not known.isdisjoint(self._macros):
-            return None  # which may hold any name
+            return  # which may hold any name
         is_method = _is_method(function)
         if is_method and self._has_headers:
-            return None  # whose classes may be bases
+            return  # whose classes may be bases
         if not is_method:
             known = {node.text or b"" for node in nodes if node.type == "identifier"}
-        unknown = next((one for one in names if not self._is_known(one, known, function)), None)
-        if unknown is None:
-            return None
-        return WrongName(
-            f'noalias speaks of "{unknown}", and there is no such variable here'
-            + (_near(unknown, function) or "; name pointers that are declared before the loop"),
-            unknown,
-        )
+        for unknown in names:
+            if not self._is_known(unknown, known, function):
+                near = _near(unknown, function)
+                yield WrongName(
+                    f'noalias speaks of "{unknown}", and there is no such variable here'
+                    + (near or "; name pointers that are declared before the loop"),
+                    unknown,
+                )
 
     def _is_known(self, name: str, known: Collection[bytes], function: Node) -> bool:
         """Whether a variable is among those that are known, and a member anywhere in the code, by
@@ -278,15 +274,13 @@ class ClauseNames:
             found.setdefault((one.text or b"").decode(errors="replace"), []).append(one)
         return found
 
-    def _unused_reduction(self, placed: Placed, where: Node) -> str | None:
-        """The first variable of a reduction whose name, or whose member's, is not in some code."""
+    def _unused_reductions(self, placed: Placed, where: Node) -> list[str]:
+        """The variables of reductions whose name, or whose member's, is not in some code."""
         names = [name for _, name in placed.pragma.reductions]
-        if not names:
-            return None
-        used = {node.text or b"" for node in identifiers_in(where)}
+        used = {node.text or b"" for node in identifiers_in(where)} if names else set()
         if not used.isdisjoint(self._macros):
-            return None  # which may hold any name
-        return next((name for name in names if not used.issuperset(_parts(name))), None)
+            return []  # which may hold any name
+        return [name for name in names if not used.issuperset(_parts(name))]
 
 
 def _parts(name: str) -> list[bytes]:

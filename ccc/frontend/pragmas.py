@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from ccc.errors import choices, did_you_mean, nearest, short
+from ccc.errors import choices, closest, did_you_mean, nearest, short
 from ccc.frontend.folding import IN_A_MACRO, Number, fold
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ def _reduction(argument: _Argument) -> str:
         raise argument.error("a reduction is written reduction(op: variable, ...)")
     if sign not in REDUCTIONS:
         named = {name: one for one, name in REDUCTIONS.items()} | dict.fromkeys(_SUMS, "+") | _FLAGS
-        meant = named.get(sign.lower())
+        meant = named.get(closest(sign, named) or "")
         known = f"; the operations are {' '.join(REDUCTIONS)}"
         known += f"; for others, {BY_NO_REDUCTION}" if sign in _OTHERS else ""
         hint = did_you_mean(meant) if meant else known
@@ -415,6 +415,9 @@ def _constant(argument: _Argument) -> Number:
     if decimal := re.fullmatch(r"\s*(\d+),(\d+)\s*", argument.text or ""):
         meant = f"{argument.clause}({decimal[1]}.{decimal[2]})"
         raise argument.error(f'"{argument.shown}" is no number; write {meant}')
+    if several := re.match(r"\s*([^(),]*[^(),\s])\s*,", argument.text or ""):
+        meant = short(f"{argument.clause}({several[1]})")
+        raise argument.error(f'clause "{argument.clause}" takes one number; write {meant}')
     node = _expression(f"({argument.text})", argument)
     try:
         return fold(node)

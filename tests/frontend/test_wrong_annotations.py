@@ -141,6 +141,12 @@ def test_a_reduction_of_what_the_loop_does_not_name(before: str, update: str, cl
         ("for reduction(sum: a)", '4:27: error: unknown reduction "sum"; did you mean "+"?'),
         ("for reduction(||: a)", 'unknown reduction "||"; did you mean "|"?'),
         ("for reduction(MAX: a)", 'unknown reduction "MAX"; did you mean "max"?'),
+        ("for reduction(mn: a)", 'unknown reduction "mn"; did you mean "min"?'),
+        ("for reduction(maxx: a)", 'unknown reduction "maxx"; did you mean "max"?'),
+        ("for reduction(minimum: a)", 'unknown reduction "minimum"; did you mean "min"?'),
+        ("if prob(0.1, 0.2)", 'clause "prob" takes one number; write prob(0.1)'),
+        ("if priority(3 , 4)", 'clause "priority" takes one number; write priority(3)'),
+        ("if prob(max(0.1, 0.2))", "only numbers"),
         ("if strategy queue", '4:25: error: "queue" is not expected here; write strategy(queue)'),
         ("if strategy bins(8)", '"bins" is not expected here; write strategy(bins(8))'),
         ("if prob 0.1", '4:21: error: "0.1" is not expected here; write prob(0.1)'),
@@ -344,6 +350,13 @@ def test_a_misspelt_name_in_a_clause_is_told_in_one_line(clause: str, told: str)
     at = re.sub(r"\s*->\s*", "->", pragma).rindex(name)
     assert first.startswith(f"k.cu:6:{at + 1}: error: ")
     assert source == [f"    {pragma}", " " * (4 + at) + "^"]
+
+
+def test_all_misspelt_names_of_an_annotation_are_told_at_once() -> None:
+    clauses = "noalias(nxt, makred, zzzzzz) reduction(+: smu, found.men, sum)"
+    said = complaint(POINTED.replace("CLAUSE", clauses))
+    names = re.findall(r'(?:speaks of|is of) "(.*?)", and there is no such variable', said)
+    assert sorted(names) == ["found.men", "makred", "nxt", "smu", "zzzzzz"]
 
 
 @pytest.mark.parametrize(
