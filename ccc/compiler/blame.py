@@ -68,9 +68,11 @@ OWN = "declare it in the loop"
 SEEDED = f"as of random numbers, {OWN}, and seed it there"
 ENDS = (
     'read before the path what decides on "{}", which ends the loop, and set it to no more than a '
-    "comparison of that, or let all iterations run"
+    "comparison of that: by __ldg or a volatile load, since nvcc moves others into the path; or if "
+    "all threads may stop, set a flag in memory that the head of the loop reads; or let all "
+    "iterations run"
 )
-"""Its lane makes that by itself when it gives the task away."""
+"""Its lane makes that by itself when it gives the task away, but for what the path loads."""
 ALL_OWN = "declare in the loop what no iteration needs of another"
 SEVERAL = (
     "if the loop only adds them up, or keeps the least or the most, say so on the loop: "

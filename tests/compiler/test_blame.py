@@ -359,11 +359,26 @@ def test_a_flag_that_ends_the_loop_cannot_be_declared_in_it(tmp_path: Path) -> N
     """It can be made of what is read before the path, as is said."""
     (line,) = said(FLAG.replace("SET", "y[i + n] < 1"), tmp_path, Options(strategy=COLLECT))
     assert 'read before the path what decides on "go", which ends the loop' in line
+    assert "a flag in memory that the head of the loop reads; or let all iterations run" in line
     named = FLAG.replace("ccc for", "ccc for reduction(&: go)").replace("SET", "go && y[i + n] < 1")
     (line,) = said(named, tmp_path, Options(strategy=COLLECT))
     assert 'decides on "go", which ends the loop' in line
     assert "reduction(" not in line
     assert said(FLAG.replace("SET", "v <= 0.99f"), tmp_path, Options(strategy=COLLECT)) == []
+
+
+@pytest.mark.slow
+def test_what_decides_on_a_flag_is_read_before_the_path_as_nvcc_is_told(tmp_path: Path) -> None:
+    """A plain load is moved into the path, so that advice was followed in vain."""
+    source = FLAG.replace("const float v = x[i];", "const float v = x[i], w = READ;")
+    source = source.replace("SET", "w < 1")
+    (line,) = said(source.replace("READ", "x[i + n]"), tmp_path, Options(strategy=COLLECT))
+    assert "by __ldg or a volatile load, since nvcc moves others into the path; or if" in line
+    both = "".join(
+        source.replace("k(", f"{name}(").replace("READ", read)
+        for name, read in [("a", "__ldg(x + i + n)"), ("b", "((volatile const float *)x)[i + n]")]
+    )
+    assert said(both, tmp_path, Options(strategy=COLLECT)) == []
 
 
 BOARD = """__global__ void k(const int *x, int *y, int n) {

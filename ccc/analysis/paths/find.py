@@ -59,7 +59,10 @@ TRAPPED = (
     "operation on a variable of the thread's own; write s += x in the place of atomicAdd(&s, x), "
     "and if the loop only adds it up, say so on the loop: reduction(+: s)"
 )
-LEAVES = "decide before the branch whether to go on: break, goto and return come too late there"
+LEAVES = (
+    "decide before the branch whether to go on, or if all threads may stop, set a flag in memory "
+    "that the head of the loop reads: break, goto and return come too late there"
+)
 _LEAVES_TURNS = (
     "leave its loop by break, and keep what was found in a variable: goto and return lead too far"
 )
