@@ -3,6 +3,7 @@ waited for."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,13 @@ def test_who_waits_for_another_iteration_is_told_so(
     (line,) = lines(tmp_path, enter, leave, rest)
     assert ": lanes wait (" in line
     assert "iterations that wait for one another are not independent: remove" in line
+
+
+def test_what_is_waited_for_is_shown_and_not_what_is_stored_beside_it(tmp_path: Path) -> None:
+    """Of what begins with an index that was read, no parameter is known."""
+    rest = "v[i] = x[i]; __threadfence(); ready[i] = 1;"
+    (line,) = lines(tmp_path, "while (!ready[x[i]]);", "", rest)
+    assert re.search(r"written there \(k.cu:\d+, PTX line \d+: st\.volatile\.global\.u32", line)
 
 
 @pytest.mark.parametrize(("enter", "leave"), ENTERED)

@@ -25,6 +25,7 @@ from ccc.analysis.polled import changes_nothing
 from ccc.analysis.spinning import Spin, carried_by
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import ATOMICS, LOADS, Effect
+from ccc.ptx.types import ANEW
 
 
 def ended_by_another(spin: Spin, path: CheckedPath, facts: Facts) -> Instruction | None:
@@ -38,7 +39,16 @@ def ended_by_another(spin: Spin, path: CheckedPath, facts: Facts) -> Instruction
     own = path.blocks if spin.blocks <= path.blocks else around.blocks
     if not ending or _enters(spin, own, around, facts):
         return None
-    return min(ending, key=lambda one: are_named_apart(one, spin, facts))
+    return min(ending, key=lambda one: _unlikely(one, spin, facts))
+
+
+def _unlikely(ending: Instruction, spin: Spin, facts: Facts) -> tuple[bool, bool, bool]:
+    """How unlikely it is that lanes wait for what an instruction writes: not if that begins with
+    the same parameter, which is not known where an index was read; or is written as what others
+    look at is, and not by a plain store; or is of the same type."""
+    is_plain = ending.name == "st" and ANEW.isdisjoint(ending.modifiers)
+    is_other = ending.types[-1:] != spin.poll.types[-1:]
+    return are_named_apart(ending, spin, facts), is_plain, is_other
 
 
 def _is_left_to_others(spin: Spin, facts: Facts) -> bool:
