@@ -83,7 +83,10 @@ def is_no_loop(path: FoundPath) -> bool:
 def what_became(loops: Iterable[Marker]) -> str:
     """What may have become of annotated loops that are none any more, and what to do."""
     if any(UNROLLS.items() <= one.clauses.items() for one in loops):
-        return "; if nvcc unrolled it wholly, as its #pragma unroll says, remove that"
+        return (
+            "; if nvcc unrolled it wholly, as its #pragma unroll says, remove that, or if its "
+            "number of turns is a constant, the annotation"
+        )
     return "; if the loop runs once at most, remove the annotation"
 
 
