@@ -25,6 +25,7 @@ _MEMBER = "field_expression"
 _SHARED = re.compile(rb"__shared__|__attribute__\s*\(\(\s*shared\s*\)\)")
 _OF_ALL = re.compile(rb"__(?:device|managed)__|__attribute__\s*\(\(\s*(?:device|managed)\s*\)\)")
 _TO_CONSTANTS = re.compile(rb"\bconst\b[^*&]*\*")
+_WIDE = re.compile(rb"(?:std::)?(?:u?int64_t|size_t)|(?:(?:un)?signed +)?long +long(?: +int)?")
 _REGISTERS = {"f32": b"float", "f64": b"double"}
 """Of which type a plain number is that a register of such a type holds."""
 
@@ -120,12 +121,30 @@ def _bare(node: Node | None) -> Node | None:
 
 def may_hold(kind: str, variable: Node) -> bool:
     """Whether a register may hold a variable, as far as its declaration tells."""
+    text = _declared_type(variable)
+    return kind not in _REGISTERS or not text or not is_number(text) or text == _REGISTERS[kind]
+
+
+def _is_wide(variable: Node) -> bool:
+    """Whether a variable has 64 bits, by one of the names of such integers."""
+    return _WIDE.fullmatch(_declared_type(variable) or b"") is not None
+
+
+def _declared_type(variable: Node) -> bytes | None:
+    """The type with which a variable is declared, as it is written."""
     around: Node | None = variable
     while around is not None and around.type not in ("declaration", "parameter_declaration"):
         around = around.parent if around.type not in updates.CHANGES else None
     declared = around.child_by_field_name("type") if around else None
-    text = declared.text if declared else type_of(variable, variable.text or b"")
-    return kind not in _REGISTERS or not text or not is_number(text) or text == _REGISTERS[kind]
+    return declared.text if declared else type_of(variable, variable.text or b"")
+
+
+def likely_held(kind: str, variables: Iterable[Node]) -> list[Node]:
+    """The variables that a register may hold; of 64 bits those that are as wide, if any are."""
+    fitting = [one for one in variables if may_hold(kind, one)]
+    wide = [one for one in fitting if _is_wide(one)]
+    narrow = [one for one in fitting if one not in wide]
+    return {"b32": narrow, "b64": wide or narrow}.get(kind, fitting)
 
 
 def in_shared(nodes: Iterable[Node], root: Node) -> list[Node]:

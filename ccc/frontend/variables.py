@@ -27,6 +27,7 @@ from ccc.frontend.uses import (
     by_atomics,
     handed_on,
     in_shared,
+    likely_held,
     may_hold,
     of_all,
     only_read,
@@ -242,11 +243,9 @@ class Suspects:
         numbers = {(line.file, line.line) for line in lines}
         users = placed.statement, self._placement.around(placed) if with_rest else None
         used = {node.text for user in users if user for node in identifiers_in(user)}
-        return _texts(
-            node
-            for node, line in self._sets_of(placed)
-            if line in numbers and node.text in used and may_hold(kind, node)
-        )
+        sets = self._sets_of(placed)
+        here = (node for node, line in sets if line in numbers and node.text in used)
+        return _texts(likely_held(kind, here))
 
     def _sets_of(self, placed: Placed) -> list[tuple[Node, tuple[str, int]]]:
         """Where the function of a statement gives values to variables."""

@@ -264,6 +264,18 @@ k(const float *a, const double *b, const int *c, float *y, int n) {
 """
 
 
+WIDTHS = """__global__ void __launch_bounds__(64) k(unsigned *y, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        unsigned long long v = i + 1; unsigned steps = 0;
+        #pragma ccc while strategy(merge)
+        while (v != 1) { v = (v & 1) ? 3 * v + 1 : v / 2; ++steps; }
+        y[i] = steps;
+    }
+}
+"""
+
+
 @pytest.mark.slow
 def test_variables_of_one_line_are_named_where_all_of_them_are_saved(source: Path) -> None:
     (source / "k.cu").write_text(SEVERAL)
@@ -272,6 +284,15 @@ def test_variables_of_one_line_are_named_where_all_of_them_are_saved(source: Pat
     named = {one["variable"]: one["type"] for one in path["context"] if "variable" in one}
     assert named.pop("i")
     assert named == dict.fromkeys(("p", "q", "u", "s", "t", "last"), "f32")
+
+
+@pytest.mark.slow
+def test_variables_of_one_line_are_told_apart_by_their_widths(source: Path) -> None:
+    (source / "k.cu").write_text(WIDTHS)
+    outcome = run(["-arch=sm_90", "-ptx", "-o", "k.ptx", "k.cu"], Options(), capture=True)
+    (path,) = outcome.report["kernels"][0]["paths"]
+    named = {one["variable"]: one["type"] for one in path["context"] if "variable" in one}
+    assert (named["steps"], named["v"]) == ("b32", "b64")
 
 
 @pytest.mark.slow
