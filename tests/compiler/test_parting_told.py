@@ -32,18 +32,24 @@ def told(tmp_path: Path, first: str, add: str) -> list[str]:
 
 
 def test_what_may_part_lanes_is_named(tmp_path: Path) -> None:
-    (line,) = told(tmp_path, "warp", SHUFFLES)
+    add = "y[32 * v + lane] = s + __shfl_xor_sync(0xffffffff, v * lane + 1, 1);"
+    (line,) = told(tmp_path, "warp", add)
     assert "lanes may part before it, by threadIdx.x (k.cu:5, PTX line " in line
     assert 'if they never do, ask there for __shfl_sync(0xffffffff, v, 0) instead of "v";' in line
 
 
 def test_what_is_done_about_it_leads_on(tmp_path: Path) -> None:
-    """And a shuffle that adds up what the path makes can stand nowhere before it."""
+    """And a shuffle that adds up what the path makes can stand nowhere before it, whether lanes may
+    part or not."""
     first = "__shfl_sync(0xffffffff, warp, 0)"
     (line,) = told(tmp_path, first, SHUFFLES)
     assert "a warp-collective would have to run with its tasks (k.cu:9, PTX line " in line
-    assert "it asks for what the path makes: store that, and do it in a loop of its own" in line
-    assert "before the path" not in line
+    (parted,) = told(tmp_path, "warp", SHUFFLES)
+    assert "there is a warp-collective in the annotated loop (k.cu:9, PTX line " in parted
+    for one in (line, parted):
+        assert "it asks for what the path makes: store that, and do it in a loop of its own" in one
+        assert "before the path" not in one
+        assert "they never do" not in one
     assert told(tmp_path, first, "y[32 * v + lane] = s;") == []
 
 

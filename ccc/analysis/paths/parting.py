@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 from ccc.analysis.cfg import EXIT, reachable
+from ccc.analysis.defuse import trace
 from ccc.analysis.divergence import meets_all_lanes
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.model import CheckedPath, at, instructions_of
+from ccc.analysis.paths.locate import extent, located
+from ccc.analysis.paths.model import CheckedPath, LeftPath, at, instructions_of
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Operand, Register
+from ccc.ptx.opcodes import LOADS, Effect
 
 TOGETHER = "let all lanes come to it in every iteration, and end the loop together"
 ALONE = (
@@ -19,6 +24,11 @@ ALONE = (
 )
 DECIDES = "instead of what decides"
 BY_ONE = "__shfl_sync(0xffffffff, x, 0)"
+_STORE = "store that, and do it in a loop of its own behind"
+_ELSEWHERE = (
+    f"it asks for what the path makes: {_STORE}, or use an atomic in its place; or remove this "
+    "annotation"
+)
 _IN_SOURCE = {f"%tid.{axis}": f"threadIdx.{axis}" for axis in "xyz"}
 
 
@@ -45,6 +55,8 @@ def hint_at_parting(exchange: Instruction, loop: Loop, facts: Facts) -> str:
         if exchange.name == "activemask":
             return f"move it out of the loop, or {TOGETHER}, with 0xffffffff in its place"
         return f"move it out of the loop, or {TOGETHER}: its mask has to be 0xffffffff"
+    if _asks_for_a_path(exchange, loop, facts):  # whatever parts lanes: that would not help
+        return _ELSEWHERE
     home = next(b.label for b in facts.function.blocks if exchange in list(b.instructions))
     every = ((_parted_by(one, facts), one) for one in facts.divergence.divergent_branches)
     around = [(len(parted), one) for parted, one in every if one in loop.blocks and home in parted]
@@ -66,14 +78,27 @@ def hint_at_task(collective: Instruction, path: CheckedPath, facts: Facts) -> st
         [collective], lambda _: frozenset(), decide_sinks=False,
     ).instructions  # fmt: skip
     made = [one for one in instructions_of(path.blocks, facts) if one in needed]
-    elsewhere = "store that, and do it in a loop of its own behind"
     before = "move it before the path, or to the top of the loop"
     if all(one.name == "ld" for one in made):  # nvcc reads again in a path what stood before it
-        return f"{before}; or, if it asks for what the path makes, {elsewhere}" if made else before
-    return (
-        f"it asks for what the path makes: {elsewhere}, or use an atomic in its place; or remove "
-        "this annotation"
+        return f"{before}; or, if it asks for what the path makes, {_STORE}" if made else before
+    return _ELSEWHERE
+
+
+def _asks_for_a_path(exchange: Instruction, loop: Loop, facts: Facts) -> bool:
+    """Whether it stands in no path, and what it exchanges is made in one, other than by a load,
+    which may be made again there of what was read before."""
+    marked = (path for path in located(facts) if not isinstance(path, LeftPath))
+    labels = [extent(path, facts) & loop.blocks for path in marked if path.entry in loop.blocks]
+    inside = set(instructions_of(frozenset[str]().union(*labels), facts))
+
+    def parts(maker: Instruction, _: Register) -> Iterable[Operand]:
+        return () if maker.effects & Effect.READ or maker.name in LOADS else maker.used()
+
+    made = trace(exchange.operands[1:2], facts.makers, parts) or ()
+    makers = (
+        one for value in made if isinstance(value, Register) for one in facts.makers.get(value, ())
     )
+    return exchange not in inside and any(one in inside and one.name not in LOADS for one in makers)
 
 
 def is_in_a_branch(instruction: Instruction, loop: Loop, facts: Facts) -> bool:
