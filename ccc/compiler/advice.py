@@ -144,7 +144,8 @@ DECLINED = {
     "a path that is left alone lies in the loop": "remove its annotation",
     "the iteration passes local memory": "keep it in variables, or use the array in the path alone",
     "the next iteration begins with a value": (
-        "declare the variable in the loop, or use it behind the path only"
+        'declare the variable in the loop, or use it behind the path only, where no "if" sets it: '
+        "nvcc merges one with the path"
     ),
     "the next iteration begins with what is read": "read it before the path",
     "no path that can be collected lies in it": "annotate the branch in it, or ask for nothing",

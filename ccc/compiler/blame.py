@@ -16,6 +16,7 @@ from ccc.analysis.paths.own_columns import OWN_COLUMNS
 from ccc.analysis.paths.seen_late import SEEN_LATE
 from ccc.compiler.advice import parts_of, with_rest
 from ccc.compiler.cases import SourceCases
+from ccc.compiler.handing_on import by_tiles, hindrance
 from ccc.compiler.lacking_clauses import (
     KEEPS,
     MISUSED_AT,
@@ -37,6 +38,7 @@ _IN_PTX = re.compile(r"\(PTX line (\d+): ")
 _IN_CALL = re.compile(r"PTX line \d+: call\b")
 _SHARED = re.compile(r"PTX line \d+: [^\s;]*\.shared\b")
 _ATOMIC = re.compile(r"PTX line \d+: (?:atom|red)\b")
+_COPY = re.compile(r"PTX line \d+: mov\b")
 _CALLEE = re.compile(r"call\S*\s+(?:\([^()]*\),\s*)?([\w$]+)")
 _PREDICATE = re.compile(r"PTX line \d+: [^\s;]*\.pred\b")
 _FLOATING = re.compile(r"PTX line \d+: (?:@!?%p\d+ )?\S+ %f(d?)\d")
@@ -219,13 +221,21 @@ class Blame:
         suspects, at = self._marked.suspects, remark.position
         if suspects is None or REDUCTION_HINT not in text or _about(text) != "carried":
             return text, names
+        if made := next((n for n in names if hindrance(suspects, at, n)), None):
+            by = hindrance(suspects, at, made) or ""
+            whole = f'"{by}", from which "{made}" is made,'
+            own = self._own(remark, by).replace(f'"{by}"', whole, 1)
+            return text.replace(REDUCTION_HINT, own + self._by_tiles(remark, text, by, made)), [
+                made
+            ]
         found = {name: suspects.no_reduction(at, name) for name in names}
         found = {one: use for one, use in found.items() if use and not suspects.ends_loop(at, one)}
         name, use = next(iter(found.items()), ("", None))
         if use is None or suspects.is_stepped(at, name):
             return text, names
         more = NO_REDUCTION.format(use.file, use.line)
-        return text.replace(REDUCTION_HINT, self._own(remark, name) + more), [name]
+        own = self._own(remark, name) + more + self._by_tiles(remark, text, name)
+        return text.replace(REDUCTION_HINT, own), [name]
 
     def _with_copy(
         self, remark: Remark, text: str, names: Sequence[str], places: Sequence[Span]
@@ -313,7 +323,8 @@ class Blame:
         ):
             return text.replace(REDUCTION_HINT, BY_NO_REDUCTION)
         if operation not in REDUCTIONS or (suspects and suspects.is_index(remark.position, name)):
-            return text.replace(REDUCTION_HINT, self._own(remark, name))
+            own = self._own(remark, name) + self._by_tiles(remark, text, name)
+            return text.replace(REDUCTION_HINT, own)
         if operation in KEEPS:
             return with_extreme(text, operation, name)
         if operation != "+" and REDUCTION_HINT in text:
@@ -328,6 +339,16 @@ class Blame:
         counter = suspects.counter(remark.position)
         seeded = f' from "{counter}"' if counter else ", from what the iteration is of"
         return f'if no iteration needs "{name}" of another, {SEEDED}{seeded}'
+
+    def _by_tiles(self, remark: Remark, text: str, name: str, *others: str) -> str:
+        """How a branch can be collected all the same, for the end of advice; not where nvcc keeps
+        what is set behind the path in the register that the path writes."""
+        suspects, first = self._marked.suspects, _IN_PTX.search(text)
+        behind = suspects.set_behind(remark.position, name) if suspects else None
+        made = self._span(first) if first else None
+        if behind and made and behind.line != made.line and not _is_first(_COPY, text):
+            return ""
+        return by_tiles(suspects, remark.position, name, *others)
 
     def _advice(self, remark: Remark, text: str) -> str:
         """What would be gained, with the names of what is spoken of."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
+from ccc.frontend.deciding import asks_for
+from ccc.frontend.syntax import LOOPS, declared_in, function_around, identifiers_in
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -29,3 +32,64 @@ def only_there(path: Node, turn: Node, name: bytes) -> Node | None:
     found = [one for one, base in updates.changes(turn) if updates.name_of(base) == name]
     first = min(found, key=lambda one: one.start_byte, default=None)
     return first if first is not None and first.start_byte >= path.end_byte else None
+
+
+class Where(Enum):
+    """Where an iteration sets a variable that nothing before the path asks for."""
+
+    INSIDE = "in the path"
+    BEHIND = "behind it only"
+
+
+def where_set(path: Node, loop: Node, name: bytes) -> Where | None:
+    """Where an iteration of a loop sets a variable for later ones that it needs no sooner than in a
+    path; None if it does, or if a loop inside does, or if it is a copy that is needed behind the
+    loop, where nvcc has the path's register live."""
+    base = name.partition(b".")[0]
+    before = (use for use in identifiers_in(loop) if use.start_byte < path.start_byte)
+    changes = [one for one, changed in updates.changes(loop) if updates.name_of(changed) == name]
+    is_early = asks_for(path, base) or any(use.text == base for use in before)
+    if is_early or not changes or any(_repeats(one, loop) for one in (path, *changes)):
+        return None
+    if any(one.start_byte < path.end_byte for one in changes):
+        return Where.INSIDE
+    values = (updates.bare(one.child_by_field_name("right")) for one in changes)
+    is_copy = any(one is not None and one.type == "identifier" for one in values)
+    function = function_around(loop)
+    uses = identifiers_in(function) if is_copy and function else ()
+    is_needed = any(use.text == base and use.start_byte >= loop.end_byte for use in uses)
+    return None if is_needed else Where.BEHIND
+
+
+def made_from(loop: Node, name: bytes) -> list[bytes]:
+    """What else iterations of a loop hand on and change, of what they make a variable from."""
+    body = loop.child_by_field_name("body") or loop
+    own = {one for one, _ in declared_in(body)}
+    handed = {updates.name_of(one) for one in updates.changed(body)} - own - {name}
+    return [
+        one
+        for change, base in updates.changes(body)
+        if updates.name_of(base) == name
+        for one in sorted(handed)
+        if updates.is_made_of(change, [one]) and not _is_set_first(body, one)
+    ]
+
+
+def _repeats(node: Node, loop: Node) -> bool:
+    """Whether a loop inside another one holds a node of that."""
+    around = node.parent
+    while around is not None and around != loop:
+        if around.type in LOOPS:
+            return True
+        around = around.parent
+    return False
+
+
+def _is_set_first(body: Node, name: bytes) -> bool:
+    """Whether the first that an iteration does with a variable is to give it a value."""
+    uses = [use for use in identifiers_in(body) if use.text == name]
+    first = min(uses, key=lambda use: use.start_byte)
+    around = first.parent
+    return updates.is_changed(first) and any(
+        child.type == "=" for child in (around.children if around else ())
+    )

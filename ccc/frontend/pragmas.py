@@ -66,8 +66,8 @@ MAX_CHUNK = 1 << 16
 UNEXPECTED = " is not expected here"
 """How what is said of a word ends that fits nowhere, where nobody knows what was meant."""
 BY_NO_REDUCTION = (
-    "have a branch set a variable, use that behind the branch, and ask at the branch for "
-    "strategy(tile(3))"
+    'have a branch set a variable, use that behind the branch, without an "if", and ask at the '
+    "branch for strategy(tile(3))"
 )
 """What to do about what is updated by another operation than those of reductions."""
 REDUCTIONS = {"+": "add", "min": "min", "max": "max", "&": "and", "|": "or", "^": "xor"}

@@ -114,7 +114,8 @@ class Suspects:
         if turn is None or not places:
             return []
         own = own_of(path, turn)
-        made = {one.text for one in updates.changed(path) if self._is_on(one, places[0])} & own
+        is_copy = self._is_on(turn, places[0])  # made where a turn ends, which is its head's line
+        made = {i.text for i in updates.changed(path) if is_copy or self._is_on(i, places[0])} & own
         served = self._served(self._placement.loops_around(placed)) if made else set()
         every = behind.copies(path, turn, made, own)
         found = [one for one in every if served.isdisjoint(reductions.spoken_of(one, ()))]

@@ -255,3 +255,79 @@ def test_no_reduction_is_offered_of_what_is_an_index(tmp_path: Path) -> None:
         '; if no iteration needs "at" of another, declare it in the loop' in x for x in lines
     )
     assert not any("reduction(+: at)" in line for line in lines)
+
+
+HANDED_ON = """__global__ void __launch_bounds__(64) NAME(const float *x, float *y, int n) {
+    float most = 0, run = 0, mean = 0, m2 = 0, prev = 0, last = 0;
+    int k = 0;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 64) {
+        float v = x[i], d = 0;
+#pragma ccc if ASKED
+        if (v > 0.5f) { while (v < 10) v = v * 1.1f + expf(-v); PATH }
+        BEHIND
+    }
+    y[threadIdx.x] = most + run + mean + m2 + k + prev + last;
+}
+"""
+SETS = "if the branch can do without it, have that set another variable, update"
+UPDATES = 'behind the branch, without an "if", and ask there for strategy(tile(3))'
+NO_IF = 'or ask at the branch for strategy(tile(3)), and let no "if" behind it set'
+WAYS = {
+    "runs": (
+        "", "if (v > 10.2f) { ++run; most = fmaxf(most, run); } else run = 0;",
+        f'"run", from which "most" is made, of another, declare it in the loop; {NO_IF} "run" '
+        'and "most"',
+    ),
+    "moments": (
+        "++k; d = v - mean; mean += d / k; m2 += d * (v - mean);", "",
+        '"mean", from which "m2" is made, of another, declare it in the loop; or '
+        f'{SETS} "mean" and "m2" by that {UPDATES}',
+    ),
+    "kept": (
+        "if (v > 10.5f) last = i;", "",
+        f'"last" of another, declare it in the loop; or {SETS} "last" by that {UPDATES}',
+    ),
+    "copied": (
+        "", "y[i] = v - prev; prev = v;",
+        f'"prev" (set in LINE) of another, declare it in the loop; {NO_IF} "prev"',
+    ),
+}  # fmt: skip
+FOLLOWED = {
+    "runs": ("", "run = v > 10.2f ? run + 1 : 0; most = fmaxf(most, run);"),
+    "moments": (
+        "d = 1;",
+        "k += d > 0; d = d > 0 ? v - mean : 0; mean += d / (k > 1 ? k : 1); m2 += d * (v - mean);",
+    ),
+    "kept": ("d = v > 10.5f;", "last = d > 0 ? i : last;"),
+    "copied": WAYS["copied"][:2],
+}
+
+
+def of_several(every: dict[str, tuple[str, str]], asked: str) -> str:
+    texts = (
+        HANDED_ON.replace("NAME", name).replace("PATH", path).replace("BEHIND", behind)
+        for name, (path, behind) in every.items()
+    )
+    source = "".join(texts).replace("ASKED", asked)
+    head, name, copied = source.partition(" copied(")
+    copied = copied.replace("while (v < 10)", "for (int j = 0; j < 40; ++j)")
+    return head + name + copied.replace(" + prev", "")
+
+
+@pytest.mark.slow
+def test_what_iterations_hand_on_is_told_a_way_that_there_is(tmp_path: Path) -> None:
+    """What a variable is made from is told at once, where else a reduction would be named first;
+    and the variable by its name, where nvcc copies it as a turn ends."""
+    source = of_several({name: parts[:2] for name, parts in WAYS.items()}, "")
+    lines = said(source, tmp_path, Options(strategy=COLLECT))
+    assert len(lines) == len(WAYS)
+    for line, (name, (_, behind, advice)) in zip(lines, WAYS.items(), strict=True):
+        place = source[: source.index(behind or "no such")].count("\n") + 1 if behind else 0
+        assert (
+            f"; if no iteration needs {advice.replace('LINE', f'k.cu:{place}')} [in {name}]" in line
+        )
+    assert said(of_several(FOLLOWED, "strategy(tile(3))"), tmp_path, Options()) == []
+    merged = {"merged": ("d = 1;", f"if (d > 0) {{ {WAYS['moments'][0]} }}")}
+    declined, *_ = said(of_several(merged, "strategy(tile(3))"), tmp_path, Options())
+    assert 'behind the path only, where no "if" sets it: nvcc merges one with the path' in declined
