@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,30 @@ def test_a_flag_that_tasks_set_is_told(read: str, write: str, name: str, tmp_pat
 def test_what_tasks_do_not_set_is_not(read: str, write: str, tmp_path: Path) -> None:
     """Where another pointer leads there, it is another name: the promise is of that."""
     assert told(read, write, tmp_path) == []
+
+
+def test_a_flag_that_a_function_sets_for_tasks_is_told(tmp_path: Path) -> None:
+    functions = """__device__ int done;
+__device__ __noinline__ void set(int *flag, float t) { if (t > 3) *flag = 1; }
+__device__ __noinline__ void end(float t) { if (t > 3) done = 1; }
+"""
+    kernel = SEARCH.partition("\n")[2].replace("\nk(", "\nNAME(")
+    every = {
+        "by_pointer": ("*found", "set(found, t);"),
+        "by_name": ("done", "end(t);"),
+        "of_another": ("*stop", "set(found, t);"),
+        "of_the_iteration": ("*found", "set(found + i, t);"),
+    }
+    source = functions + "".join(
+        kernel.replace("NAME", name).replace("READ", read).replace("WRITE", write)
+        for name, (read, write) in every.items()
+    )
+    lines = said(source, tmp_path, Options(strategy=COLLECT))
+    late = [line for line in lines if "lets its loop end later" in line]
+    assert len(late) == 2
+    for line, name in zip(late, every, strict=False):
+        assert re.search(r"and the path writes \(k\.cu:\d+, PTX line \d+: call", line)
+        assert f"_{len(name)}{name}" in line or f"in {name}" in line
 
 
 def test_what_is_read_behind_the_path_is_to_be_read_before_it(tmp_path: Path) -> None:

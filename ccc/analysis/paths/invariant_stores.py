@@ -66,6 +66,14 @@ class InvariantStores:
         """Whether all iterations of a thread use one address there, or a few."""
         return self._differing.isdisjoint(registers(operand_of(instruction, "addr")))
 
+    def stored_by(self, call: Handover) -> Iterator[tuple[Origin, list[Operand]]]:
+        """Where a function stores whose address all iterations of a thread use: the names that this
+        is made from, and the values of the caller."""
+        for access in self._functions.of(call.name):
+            told = call.told(access)
+            if access.stores and self._differing.isdisjoint(told):
+                yield access.names, told
+
     def _may_meet(self, instruction: Instruction) -> bool:
         """Whether it uses such a place, or reads one somewhere in the same shared variable."""
         origin = self._origin(instruction)

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from itertools import product
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.callee_accesses import operand_of
+from ccc.analysis.paths.callee_accesses import calls, operand_of
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import CheckedPath, at, instructions_of
 from ccc.analysis.polled import roots
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Address
+from ccc.ir.operands import Address, Operand
 from ccc.ptx.opcodes import PLAIN_ACCESSES, Effect
 
 SEEN_LATE = "is decided by what iterations read"
@@ -36,11 +36,9 @@ def seen_late(path: CheckedPath, stores: InvariantStores, facts: Facts) -> str |
         facts: the function's analyses.
     """
     reads = [one for one in _deciding(path, facts) if stores.is_at_one_place(one)]
-    region = instructions_of(path.region, facts) if reads else ()
-    writes = [one for one in region if _accesses(one, Effect.WRITE, facts)]
-    for read, write in product(reads, writes):
-        mine, others = roots(read, facts), roots(write, facts)
-        if mine and mine == others and stores.is_at_one_place(write) and _may_meet(read, write):
+    for read, (write, others) in product(reads, _writes(path, stores, facts) if reads else ()):
+        mine = roots(read, facts)
+        if mine and mine == others and _may_meet(read, write):
             return (
                 f"it {SEEN_LATE}{at(read)}, and the path writes{at(write)} when its task runs, so "
                 "that more iterations are begun than before; if that matters, remove the annotation"
@@ -48,8 +46,29 @@ def seen_late(path: CheckedPath, stores: InvariantStores, facts: Facts) -> str |
     return None
 
 
+def _writes(
+    path: CheckedPath, stores: InvariantStores, facts: Facts
+) -> Iterator[tuple[Instruction, frozenset[str] | None]]:
+    """What a path writes at one place, or has a function store there, and what the address is made
+    from."""
+    for one in instructions_of(path.region, facts):
+        if _accesses(one, Effect.WRITE, facts) and stores.is_at_one_place(one):
+            yield one, roots(one, facts)
+    for call in calls(facts.blocks[label] for label in sorted(path.region)):
+        for names, told in stores.stored_by(call):
+            yield call.instruction, names.union(*(_names_of(value, facts) for value in told))
+
+
+def _names_of(value: Operand, facts: Facts) -> frozenset[str]:
+    """The parameters and variables that a pointer is made from, if no other can be."""
+    pointers = facts.memory.apart.origins.of(value) or ()
+    return frozenset(one.name for one in pointers if not one.is_loaded)
+
+
 def _may_meet(one: Instruction, other: Instruction) -> bool:
     """Whether two accesses of what begins at one address may be of one member of it."""
+    if other.effects & Effect.CALL:
+        return True
     first, second = (operand_of(each, "addr") for each in (one, other))
     if not (isinstance(first, Address) and isinstance(second, Address)):
         return True
