@@ -16,7 +16,7 @@ from ccc.analysis.paths.own_columns import OWN_COLUMNS
 from ccc.analysis.paths.seen_late import SEEN_LATE
 from ccc.compiler.advice import parts_of, with_rest
 from ccc.compiler.cases import SourceCases
-from ccc.compiler.handing_on import by_tiles, hindrance
+from ccc.compiler.handing_on import hindrance, way_out
 from ccc.compiler.lacking_clauses import (
     KEEPS,
     MISUSED_AT,
@@ -225,16 +225,14 @@ class Blame:
             by = hindrance(suspects, at, made) or ""
             whole = f'"{by}", from which "{made}" is made,'
             own = self._own(remark, by).replace(f'"{by}"', whole, 1)
-            return text.replace(REDUCTION_HINT, own + self._by_tiles(remark, text, by, made)), [
-                made
-            ]
+            return text.replace(REDUCTION_HINT, own + self._way_out(remark, text, by, made)), [made]
         found = {name: suspects.no_reduction(at, name) for name in names}
         found = {one: use for one, use in found.items() if use and not suspects.ends_loop(at, one)}
         name, use = next(iter(found.items()), ("", None))
         if use is None or suspects.is_stepped(at, name):
             return text, names
         more = NO_REDUCTION.format(use.file, use.line)
-        own = self._own(remark, name) + more + self._by_tiles(remark, text, name)
+        own = self._own(remark, name) + more + self._way_out(remark, text, name)
         return text.replace(REDUCTION_HINT, own), [name]
 
     def _with_copy(
@@ -323,7 +321,7 @@ class Blame:
         ):
             return text.replace(REDUCTION_HINT, BY_NO_REDUCTION)
         if operation not in REDUCTIONS or (suspects and suspects.is_index(remark.position, name)):
-            own = self._own(remark, name) + self._by_tiles(remark, text, name)
+            own = self._own(remark, name) + self._way_out(remark, text, name)
             return text.replace(REDUCTION_HINT, own)
         if operation in KEEPS:
             return with_extreme(text, operation, name)
@@ -340,15 +338,15 @@ class Blame:
         seeded = f' from "{counter}"' if counter else ", from what the iteration is of"
         return f'if no iteration needs "{name}" of another, {SEEDED}{seeded}'
 
-    def _by_tiles(self, remark: Remark, text: str, name: str, *others: str) -> str:
-        """How a branch can be collected all the same, for the end of advice; not where nvcc keeps
-        what is set behind the path in the register that the path writes."""
+    def _way_out(self, remark: Remark, text: str, *names: str) -> str:
+        """How a branch can be collected all the same where iterations hand on a variable, and
+        others that are made from it, for the end of advice."""
         suspects, first = self._marked.suspects, _IN_PTX.search(text)
-        behind = suspects.set_behind(remark.position, name) if suspects else None
+        behind = suspects.set_behind(remark.position, names[0]) if suspects else None
         made = self._span(first) if first else None
-        if behind and made and behind.line != made.line and not _is_first(_COPY, text):
-            return ""
-        return by_tiles(suspects, remark.position, name, *others)
+        is_elsewhere = behind is not None and made is not None and behind.line != made.line
+        is_in_path = is_elsewhere and not _is_first(_COPY, text)
+        return way_out(suspects, remark.position, names, is_in_path=is_in_path)
 
     def _advice(self, remark: Remark, text: str) -> str:
         """What would be gained, with the names of what is spoken of."""

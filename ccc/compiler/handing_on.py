@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ccc.frontend import behind
@@ -17,6 +18,9 @@ _WAYS = {
         "; or if the branch can do without it, have that set another variable, update {} by that "
         'behind the branch, without an "if", and ask there for strategy(tile(3))'
     ),
+    Where.ASKED: (
+        "; or, if that serves as well, set {} behind the branch to what is known before it"
+    ),
     Where.BEHIND: (
         '; or ask at the branch for strategy(tile(3)), and let no "if" behind it set {}'
     ),
@@ -24,19 +28,21 @@ _WAYS = {
 """Rests of iterations are run in their order. An ``if`` there may be merged with the path."""
 
 
-def by_tiles(suspects: Suspects | None, at: Span, name: str, *others: str) -> str:
+def way_out(suspects: Suspects | None, at: Span, names: Sequence[str], *, is_in_path: bool) -> str:
     """How a branch can be collected all the same, for the end of advice; empty if it cannot.
 
     Args:
         suspects: what is known of the source.
         at: where the annotation stands.
-        name: the variable.
-        others: more that are made from it.
+        names: the variable, and others that are made from it.
+        is_in_path: whether nvcc keeps what is set behind the path in a register that the path
+            writes.
     """
     found = suspects.statements(at) if suspects and suspects.is_branch(at) else None
-    where = behind.where_set(*found, name.encode()) if found else None
-    quoted = " and ".join(f'"{one}"' for one in (name, *others))
-    return _WAYS[where].format(quoted) if where else ""
+    where = behind.where_set(*found, names[0].encode()) if found else None
+    if where is None or (is_in_path and where is Where.BEHIND):
+        return ""
+    return _WAYS[where].format(" and ".join(f'"{one}"' for one in names))
 
 
 def hindrance(suspects: Suspects | None, at: Span, name: str) -> str | None:

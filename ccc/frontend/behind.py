@@ -35,23 +35,27 @@ def only_there(path: Node, turn: Node, name: bytes) -> Node | None:
 
 
 class Where(Enum):
-    """Where an iteration sets a variable that nothing before the path asks for."""
+    """Where an iteration sets a variable; nothing before the path asks for it unless so said."""
 
+    ASKED = "behind it only, and asked for before"
     INSIDE = "in the path"
     BEHIND = "behind it only"
 
 
 def where_set(path: Node, loop: Node, name: bytes) -> Where | None:
-    """Where an iteration of a loop sets a variable for later ones that it needs no sooner than in a
-    path; None if it does, or if a loop inside does, or if it is a copy that is needed behind the
-    loop, where nvcc has the path's register live."""
+    """Where an iteration of a loop sets a variable for later ones; None if it is needed before the
+    path and set there or in that, or if a loop inside sets it, or if it is a copy that is needed
+    behind the loop, where nvcc has the path's register live."""
     base = name.partition(b".")[0]
     before = (use for use in identifiers_in(loop) if use.start_byte < path.start_byte)
     changes = [one for one, changed in updates.changes(loop) if updates.name_of(changed) == name]
     is_early = asks_for(path, base) or any(use.text == base for use in before)
-    if is_early or not changes or any(_repeats(one, loop) for one in (path, *changes)):
+    if not changes or any(_repeats(one, loop) for one in (path, *changes)):
         return None
-    if any(one.start_byte < path.end_byte for one in changes):
+    is_sooner = any(one.start_byte < path.end_byte for one in changes)
+    if is_early:
+        return None if is_sooner else Where.ASKED
+    if is_sooner:
         return Where.INSIDE
     values = (updates.bare(one.child_by_field_name("right")) for one in changes)
     is_copy = any(one is not None and one.type == "identifier" for one in values)

@@ -107,3 +107,5 @@ def test_what_is_set_from_what_the_path_makes_is_named(
     assert f"computes ({names}, k.cu:10, PTX line " in line
     one = '; if no iteration needs "prev" (set in k.cu:11) of another, declare it in the loop'
     assert (one in line) == ("or" not in names)
+    known = '; or, if that serves as well, set "prev" behind the branch to what is known before it'
+    assert (known in line) == ("or" not in names)
