@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ccc.analysis.callees import callee
+from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.analysis.paths.model import instructions_of
 from ccc.demangle import demangle
@@ -125,7 +126,7 @@ class Chosen:
         from_ = self.cost.lanes.length_from
         length = f"{in_instructions(self.cost.own.instructions)}{per_turn} {from_}"
         if self.if_short:
-            length = f"{length} with {UNKNOWN_TURNS} turns of its loops"
+            length = f"{length} {self._supposed(kernel)}"
         if self._holds_loops(kernel):
             length = f"{length} besides the loops that are marked in it"
         if unseen := self._unseen(kernel):
@@ -155,6 +156,15 @@ class Chosen:
         if unseen and not self.is_known:
             way_out = f"{TELL_TURNS}, or strategy({best}) insists, if that takes long"
         return "; ".join(filter(None, [told, self._few_counted(why), way_out]))
+
+    def _supposed(self, kernel: Kernel) -> str:
+        """What its length hangs on that nobody has told."""
+        path, facts = self.cost.path, kernel.facts
+        inner = [one for one in facts.loops if one.blocks <= path.blocks]
+        loops = [one for one in inner if not path.repeats or one.header != path.entry]
+        if any(trip_count(one, facts) is None for one in loops):
+            return f"with {UNKNOWN_TURNS} turns of its loops"
+        return "with each way in it taken one time in two"
 
     def _holds_loops(self, kernel: Kernel) -> bool:
         """Whether other annotated loops lie in the path, which are counted by themselves."""

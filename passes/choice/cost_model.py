@@ -34,11 +34,11 @@ from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.choice.stacks import share_of
 from ccc.passes.choice.streams import streams
-from ccc.passes.choice.work import Work, work_of_blocks
+from ccc.passes.choice.work import USUAL, Guess, Work, work_of_blocks
 from ccc.passes.launch_shape import SIZES, known_block_size, shared_bytes, shared_room
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING
-from ccc.passes.thresholds import HALF_SPEED, SHARE_EXCHANGE, UNKNOWN_TURNS
+from ccc.passes.thresholds import HALF_SPEED, SHARE_EXCHANGE
 from ccc.pipeline import Kernel
 from ccc.ptx.occupancy import likely_limits, likely_multiprocessors, occupancy
 from ccc.ptx.throughput import Pipe
@@ -64,7 +64,7 @@ class LoopCost:
         is_worst: whether it is the worst case that is counted, in which nobody waits for memory,
             which would hide what a strategy takes. Else it counts what registers cost, too, as far
             as it is known how many there will be.
-        turns: how often a loop in a path goes round of which nothing is known.
+        unknown: what is supposed of ways and turns in a path of which nothing is known.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class LoopCost:
         lanes: Mapping[Path, Lanes],
         kernel: Kernel,
         is_worst: bool = False,
-        turns: int = UNKNOWN_TURNS,
+        unknown: Guess = USUAL,
     ):
         self._kernel = kernel
         self._is_worst = is_worst
@@ -83,7 +83,8 @@ class LoopCost:
         self._children = {path: [one for one in paths if one.parent is path] for path in paths}
         own = {path: self._alone(path, lanes) for path in paths}
         self.paths = {
-            path: PathCost.of(path, own[path], self._children[path], facts, turns) for path in paths
+            path: PathCost.of(path, own[path], self._children[path], facts, unknown)
+            for path in paths
         }
         self._tops = [path for path in paths if path.parent not in self.paths]
         self._itself = functools.cache(self._without_inner)

@@ -12,10 +12,9 @@ from ccc.passes.choice.exchange import PARTING
 from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.streams import Stream, streams, streams_by_block
 from ccc.passes.choice.turns import Turn
-from ccc.passes.choice.work import Passage, Work, passage, work_of_blocks
+from ccc.passes.choice.work import USUAL, Guess, Passage, Work, passage, work_of_blocks
 from ccc.passes.policy import turns_of
 from ccc.passes.strategies.strategy import context_words
-from ccc.passes.thresholds import UNKNOWN_TURNS
 from ccc.ptx.throughput import Pipe
 from ccc.ptx.types import WARP_SIZE
 
@@ -54,11 +53,11 @@ class PathCost:
         lanes: Lanes,
         inner: Collection[Path],
         facts: Facts,
-        unknown: int = UNKNOWN_TURNS,
+        unknown: Guess = USUAL,
     ) -> PathCost:
         """That of a path that has others ``inner`` to it.
 
-        Loops in it of which nothing is known go round ``unknown`` times.
+        So much is supposed of what is ``unknown`` of its ways and of loops in it.
         """
         blocks = path.blocks.difference(*(one.blocks for one in inner))
         counted = lanes.length is not None
@@ -109,7 +108,7 @@ _Streams = tuple[Stream, ...]
 
 
 def _code(
-    part: tuple[Path, frozenset[str], bool, int], facts: Facts
+    part: tuple[Path, frozenset[str], bool, Guess], facts: Facts
 ) -> tuple[Passage, Work, Turn, _Streams, _Streams, _Streams]:
     """What a path does in some blocks, in the rest of the iteration, and as an inner loop, whatever
     its lanes are. Where its length was ``counted``, it is a mixture of all that lies in it."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.facts import Facts
+from ccc.analysis.lane_strides import address_stride, lane_strides
 from ccc.analysis.paths.last_test import find_last_test
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.options import COLLECT
@@ -28,7 +29,7 @@ from ccc.passes.choice.nesting import (
     with_path,
     with_paths,
 )
-from ccc.passes.choice.work import guesses
+from ccc.passes.choice.work import SHORT, guesses
 from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.policy import REPEATING, batches_pay
 from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_exact, is_of_others
@@ -38,7 +39,6 @@ from ccc.passes.thresholds import (
     ADAPTIVE_GAIN,
     BATCH_LOADS,
     BLOCK_TURN,
-    FEW_TURNS,
     GAIN,
     GAIN_OF_WARPS,
     LOSS,
@@ -60,13 +60,21 @@ from ccc.remark import span_of
 QUEUE = "queue"
 
 
+CONSTANTS = (
+    "lanes that read constant memory at one address, which is served at once, may read it at many"
+)
+"""On an H200 (2026-11-29) splines in constant memory, of which the lanes of a warp mostly have the
+same one, were 0.12 times as fast."""
+
+
 class StrategySearch:
     """The strategies that the paths of one loop may get.
 
     Args:
         cost: of the loop, as is expected.
         worst: the same, with the worst case where nothing is known of the lanes.
-        short: as is expected, with few turns of those loops in paths of which nothing is known.
+        short: as is expected, if paths are as short as what nobody has told lets them be.
+        short_worst: the same, with nobody waiting for memory, which would hide what it takes.
         asked: what the user has chosen.
         forced: what serves loops for the sake of what was asked for in them.
         kernel: the kernel.
@@ -83,6 +91,7 @@ class StrategySearch:
         cost: LoopCost,
         worst: LoopCost,
         short: LoopCost,
+        short_worst: LoopCost,
         asked: Mapping[Path, str],
         forced: Mapping[Path, str],
         kernel: Kernel,
@@ -90,6 +99,7 @@ class StrategySearch:
         self.cost = cost
         self._worst = worst
         self._short = short
+        self._short_worst = short_worst
         self._requests = asked
         self._forced = forced
         counted = {path: _counted(name, path) for path, name in asked.items()}
@@ -123,9 +133,12 @@ class StrategySearch:
         worst_lanes = expected_lanes(paths, kernel.known, worst, turns)
         worst_cost = LoopCost(loop, paths, worst_lanes, kernel, is_worst=True)
         is_guess = any(guesses(one.blocks, kernel.facts, one.entry * one.repeats) for one in paths)
-        short = LoopCost(loop, paths, usual_lanes, kernel, turns=FEW_TURNS) if is_guess else cost
+        short = LoopCost(loop, paths, usual_lanes, kernel, unknown=SHORT) if is_guess else cost
+        hidden = LoopCost(loop, paths, usual_lanes, kernel, True, SHORT) if is_guess else cost
         names = {path: str(request) for path, request in asked.items()}
-        return StrategySearch(cost, worst_cost, short, names, forced_by(asked, paths), kernel)
+        return StrategySearch(
+            cost, worst_cost, short, hidden, names, forced_by(asked, paths), kernel
+        )
 
     def _rank(self, path: Path) -> tuple[float, float]:
         """Those with the highest priority first, and of these the costliest."""
@@ -294,6 +307,8 @@ class StrategySearch:
             return f"{told} in the worst case with what else is chosen, where {LOSS:g} is the least"
         if self._worst not in cases:
             return None
+        if any(_asks_constants(one, self._facts) for one in changed if not one.repeats):
+            return CONSTANTS
         speed = self._speed_of_registers(after)
         if speed < LOSS_OF_MEMORY and self.cost.idles_for_memory:
             told = f"{span_of(speed, speed, [LOSS_OF_MEMORY])} with its registers"
@@ -306,13 +321,14 @@ class StrategySearch:
 
     def _cases(self, paths: Iterable[Path]) -> list[LoopCost]:
         """What may be besides what is expected of paths: that all lanes take those of which nothing
-        is known, and that loops in them go round seldom."""
+        is known, and that loops in them go round seldom, or ways in them are hardly taken."""
         lanes_known = all(self.cost.paths[one].lanes.is_known for one in paths)
         length_known = all(self._has_known_length(one) for one in paths)
-        return [self._worst] * (not lanes_known) + [self._short] * (not length_known)
+        short = [] if length_known else [self._short, self._short_worst]
+        return [self._worst] * (not lanes_known) + short
 
     def _has_known_length(self, path: Path) -> bool:
-        """Whether no turns of loops had to be guessed for the length of a path."""
+        """Whether no ways and turns of loops had to be guessed for the length of a path."""
         return self.cost.paths[path].own == self._short.paths[path].own
 
     def _speed_of_registers(self, served: Mapping[Path, str]) -> float:
@@ -423,6 +439,13 @@ def _counted(name: str, path: Path) -> str:
         return REPEATING if path.repeats else QUEUE
     modelled = name in (TURNS if path.repeats else {**ARMS, **ADAPTIVE}) and name not in FLATTENING
     return name if modelled else LEAVE
+
+
+def _asks_constants(path: Path, facts: Facts) -> bool:
+    """Whether lanes ask constant memory for what may be at an address of each lane's own."""
+    every: Iterable[Any] = instructions_of(path.blocks, facts)
+    strides = lane_strides(facts)
+    return any(one.space == "const" and address_stride(one, strides) != 0 for one in every)
 
 
 def _loads(path: Path, facts: Facts) -> int:

@@ -20,7 +20,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.lane_strides import Strides, address_stride, lane_strides
 from ccc.ir.nodes import Instruction
 from ccc.passes.choice.seldom import seldom
-from ccc.passes.thresholds import UNKNOWN_SHARE, UNKNOWN_TURNS
+from ccc.passes.thresholds import FEW_TURNS, UNKNOWN_SHARE, UNKNOWN_TURNS
 from ccc.ptx.opcodes import ATOMIC, Effect, Unit
 from ccc.ptx.throughput import Pipe, machine_code, slots_of
 from ccc.ptx.types import MAY_BE_GLOBAL, TYPES
@@ -102,6 +102,26 @@ def _work_of(opcode: str) -> Work:
 
 
 @dataclass(frozen=True, slots=True)
+class Guess:
+    """What is supposed where nothing is known.
+
+    Args:
+        turns: how often a loop goes round.
+        share: of warps that go a way which others pass by.
+        begun: the same of a loop that always has some turns.
+    """
+
+    turns: int = UNKNOWN_TURNS
+    share: float = UNKNOWN_SHARE
+    begun: float = 1.0
+
+
+USUAL = Guess()
+SHORT = Guess(FEW_TURNS, 0.0, 0.0)
+"""What a path takes at least, about."""
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """What a warp does that goes through some blocks.
 
@@ -134,13 +154,13 @@ def passage(
     *,
     saves: bool = False,
     all_ways: bool = False,
-    unknown: int = UNKNOWN_TURNS,
+    unknown: Guess = USUAL,
     depth: int = 0,
 ) -> Passage:
     """What a warp does that goes through some blocks.
 
-    Of two ways it takes each one time in two, and what hardly anything takes never; a loop is gone
-    round so often as is said of the ``unknown`` ones where that is no constant.
+    What hardly anything takes it takes never; other ways, and loops whose turns are no constant, as
+    often as is supposed of what is ``unknown``.
 
     Args:
         labels: the blocks.
@@ -150,7 +170,7 @@ def passage(
         all_ways: whether it takes the latter, too.
         saves: whether less of it is run if tasks are collected: then waiting for one address counts
             only where each execution does, since what is seldom, as errors are, saves nothing.
-        unknown: how often a loop goes round of which that is no constant.
+        unknown: what is supposed of that.
         depth: of calls that lead there.
     """
     often = times(labels, facts, entry, once, all_ways=all_ways, unknown=unknown)
@@ -176,9 +196,9 @@ def _calls(blocks: Iterable[tuple[list[Instruction], float]]) -> Iterable[tuple[
     return [(callee(one), number) for one, number in every if one.effects & Effect.CALL]
 
 
-def _body(called: tuple[str, int, int], facts: Facts) -> Passage:
-    """What a called function takes, at a depth of calls, with so many turns of loops of which
-    nothing is known; nothing where the file lacks it."""
+def _body(called: tuple[str, int, Guess], facts: Facts) -> Passage:
+    """What a called function takes, at a depth of calls, if so much is supposed; nothing where the
+    file lacks it."""
     name, depth, unknown = called
     function = facts.callees.load(name) if name else None
     if function is None or not function.blocks:
@@ -196,11 +216,13 @@ def _queues(one: Instruction, strides: Strides) -> bool:
 
 
 def guesses(labels: Collection[str], facts: Facts, once: str = "") -> bool:
-    """Whether turns of loops may have to be guessed for what some blocks take."""
+    """Whether ways, or turns of loops, may have to be guessed for what some blocks take."""
     inner = (one for one in facts.loops if one.blocks <= set(labels) and one.header != once)
     code = (one for label in labels for one in facts.blocks[label].instructions)
-    return any(trip_count(one, facts) is None for one in inner) or any(
-        one.effects & Effect.CALL for one in code
+    return (
+        any(len(set(facts.graph.successors(label)).intersection(labels)) > 1 for label in labels)
+        or any(trip_count(one, facts) is None for one in inner)
+        or any(one.effects & Effect.CALL for one in code)
     )
 
 
@@ -211,7 +233,7 @@ def times(
     once: str = "",
     *,
     all_ways: bool = False,
-    unknown: int = UNKNOWN_TURNS,
+    unknown: Guess = USUAL,
 ) -> dict[str, float]:
     """How often it goes through each of them; the arguments are those of ``passage``."""
     within = frozenset(labels)
@@ -224,7 +246,7 @@ def times(
     def passes(loop: Loop, label: str) -> float:
         turns = turns_of[loop.header]
         if turns is None:
-            return unknown
+            return unknown.turns
         ends = {source for source, _ in loop.exits(facts.graph)} - {label}
         return turns - any(facts.dominators.dominates(end, label) for end in ends)
 
@@ -240,7 +262,12 @@ def times(
         around = [loop for loop in inner if label in loop.blocks]
         turns = math.prod((passes(loop, label) for loop in around), start=1.0)
         is_certain = label in always or any(is_of_each(loop, label) for loop in around)
-        return turns if is_certain else UNKNOWN_SHARE * turns
+        counted = [loop for loop in around if turns_of[loop.header] is not None]
+        if any(loop.header not in always for loop in counted):
+            turns *= unknown.begun
+        # Who comes to a loop of unknown turns may ask before it whether there are any.
+        may_ask = len(counted) < len(around)
+        return turns * (1.0 if is_certain else UNKNOWN_SHARE if may_ask else unknown.share)
 
     return {label: of(label) for label in sorted(within)}
 

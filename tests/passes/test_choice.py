@@ -31,6 +31,7 @@ from ccc.passes.choice.chosen import (
     TOO_MANY,
     TOO_SHORT,
 )
+from ccc.passes.choice.search import CONSTANTS
 from ccc.passes.thresholds import GAIN, LOSS, SEVERAL, SEVERAL_GAIN
 from ccc.remark import Remark
 
@@ -397,6 +398,44 @@ def test_a_loop_of_which_nothing_is_known_may_be_short(
         advice = str(found.advice)
         assert "instructions by its code with 32 turns of its loops, some 16 lanes (p" in advice
         assert f"expected {least:.2f} to {most:.2f} times as fast; {TELL_TURNS}, or" in advice
+
+
+ASIDE = """setp.ne.u32 %p6, %r3, 77;
+	@%p6 bra BEHIND;
+	{steps}
+BEHIND:
+	"""
+
+
+@pytest.mark.parametrize(("length", "is_done"), [(2, False), (30, True)])
+@pytest.mark.parametrize("loop", [False, True])
+def test_a_way_in_a_path_may_hardly_be_taken(length: int, is_done: bool, loop: bool) -> None:
+    """A test that is seldom true before much work, such as 32 turns: then the path is short."""
+    lines, step = "mov.f32 %f90, 0f3F800000;\n\t", "fma.rn.f32 %f90, %f80, %f90, %f90;\n\t"
+    turns = TURNS.format(begin="mov.u32 %r5, 32;", body=step * 5)
+    way = ASIDE.format(steps=turns if loop else step * 200)
+    (found,) = remarks(kernel(Arm(length, 0.5)).replace(lines, lines + way, 1))
+    assert found.applied == is_done
+    if not is_done:
+        advice = str(found.advice)
+        assert " by its code with each way in it taken one time in two, some 16 lanes (p" in advice
+        assert f"times as fast; {TELL_TURNS}, or strategy(" in advice
+
+
+@pytest.mark.parametrize(("address", "prob", "is_done"), [
+    ("%rd3", "", False),
+    ("%rd3", "prob=0.25", True),
+    ("%rd1", "", True),
+])  # fmt: skip
+def test_lanes_may_be_at_one_address_of_constant_memory(
+    address: str, prob: str, is_done: bool
+) -> None:
+    """Of tasks that warps collected nobody knows that; who tells the lanes has thought of it."""
+    lines = "mov.f32 %f90, 0f3F800000;\n\t"
+    ptx = kernel(Arm(2000, 0.25)).replace("prob=0.25", prob)
+    (found,) = remarks(ptx.replace(lines, f"{lines}ld.const.f32 %f91, [{address}];\n\t", 1))
+    assert found.applied == is_done
+    assert is_done or CONSTANTS in str(found.advice)
 
 
 CALLED = """.func (.param .f32 r) model(.param .f32 v)
