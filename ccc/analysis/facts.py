@@ -183,10 +183,7 @@ class Facts:
 
     def reaching_within(self, labels: Collection[str]) -> ReachingDefinitions:
         """Reaching definitions inside some blocks, as far as control does not leave them."""
-        within = FlowGraph()
-        within.add_edges((_BEGIN, label) for label in labels)
-        within.add_edges(self.graph.edges_within(labels))
-        return ReachingDefinitions(self.function, within)
+        return self.once(_reaching_within, frozenset(labels))
 
     @cached_property
     def divergence(self) -> Divergence:
@@ -207,6 +204,13 @@ class Facts:
     def spins(self) -> list[Spin]:
         """Where lanes may wait for what other lanes do."""
         return find_spins(self)
+
+
+def _reaching_within(labels: frozenset[str], facts: Facts) -> ReachingDefinitions:
+    within = FlowGraph()
+    within.add_edges((_BEGIN, label) for label in labels)
+    within.add_edges(facts.graph.edges_within(labels))
+    return ReachingDefinitions(facts.function, within)
 
 
 def _moved(instruction: Instruction) -> Immediate | None:

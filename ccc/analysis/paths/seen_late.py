@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
+from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.callee_accesses import calls, operand_of
 from ccc.analysis.paths.invariant_stores import InvariantStores
@@ -79,6 +80,13 @@ def _may_meet(one: Instruction, other: Instruction) -> bool:
 def _deciding(path: CheckedPath, facts: Facts) -> Iterator[Instruction]:
     """The reads outside of tasks by which a lane finds whether the annotated loop goes on."""
     loop = path.loop.loop
+    needed = facts.once(_decides, loop)
+    outside = instructions_of(loop.blocks - path.region, facts)
+    return (i for i in outside if i in needed and _accesses(i, Effect.READ, facts))
+
+
+def _decides(loop: Loop, facts: Facts) -> frozenset[Instruction]:
+    """What is needed to find whether a loop goes on."""
     ends = [facts.blocks[label].terminator for label, _ in loop.exits(facts.graph)]
     needed = slice_region(
         Region(loop.blocks, facts.graph),
@@ -88,8 +96,7 @@ def _deciding(path: CheckedPath, facts: Facts) -> Iterator[Instruction]:
         lambda _: frozenset(),
         decide_sinks=False,
     )
-    outside = instructions_of(loop.blocks - path.region, facts)
-    return (i for i in outside if i in needed.instructions and _accesses(i, Effect.READ, facts))
+    return needed.instructions
 
 
 def _accesses(instruction: Instruction, how: Effect, facts: Facts) -> bool:
