@@ -139,6 +139,13 @@ def few_headers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def host_headers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for programs that call the runtime: device code sees its functions, too."""
+    request.getfixturevalue("few_headers")
+    monkeypatch.setenv("NVCC_PREPEND_FLAGS", f"-I{FEW_HEADERS} -DHOST_FUNCTIONS")
+
+
+@pytest.fixture
 def all_headers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """For a test that needs the rest of them, in a file whose others do not."""
     request.getfixturevalue("few_headers")

@@ -24,6 +24,8 @@ from ccc.ptx.occupancy import occupancy
 from ccc.toolkit.find import find
 from ccc.toolkit.ptxas import resources
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 
 def golden(name: str) -> Golden:
     return Golden.read(GOLDEN / "context-collection" / f"{name}.ptx")

@@ -12,7 +12,7 @@ from emulating import needs_nvcc
 import ccc
 from ccc.emulator import Module, Race
 
-pytestmark = needs_nvcc
+pytestmark = [needs_nvcc, pytest.mark.usefixtures("few_headers")]
 
 SOURCE = """\
 #include <cte.cuh>

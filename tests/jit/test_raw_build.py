@@ -192,6 +192,7 @@ def test_annotations_in_macros_and_headers(tmp_path: Path) -> None:
 @pytest.mark.slow
 @needs_nvcc
 @pytest.mark.usefixtures("store")
+@pytest.mark.usefixtures("host_headers")
 def test_relocatable_code_is_linked() -> None:
     text = "__global__ void child(int *x) { *x = 1; }\n" + (
         'extern "C" __global__ void parent(int *x) { child<<<1, 1>>>(x); }\n'

@@ -34,6 +34,9 @@ __global__ void others(float *x, double *d, unsigned *y, long long *z, float3 *f
     z[0] = __float2ll_rn(x[8]) + __double2ll_rn(d[8]);
     memcpy(z + 1, d, 8);
     *f = make_float3(__int_as_float(i), x[1], x[2]);
+    y[5] = __funnelshift_l(y[6], y[7], i) + __float2int_rn(__expf(x[10]));
+    atomicAdd(d + 9, floor(sin(d[10])));
+    z[2] = __cvta_generic_to_shared(z) + *(volatile char *)alloca(i);
 }
 """
 

@@ -14,6 +14,8 @@ from ccc.emulator import Module
 from ccc.options import Options
 from ccc.toolkit import ptxas
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 BEFORE = Golden.read(GOLDEN / "small" / "joined_sums.ptx").before
 LATCH = "	add.s32 %r2, %r2, 64;\n"
 FLAG = "mov.pred %ccc_live_0, -1;"

@@ -17,7 +17,7 @@ from ccc import emulator, profile
 from ccc.errors import CccError
 from ccc.toolkit import find as toolchain
 
-pytestmark = pytest.mark.usefixtures("few_headers")
+pytestmark = pytest.mark.usefixtures("host_headers")
 
 FAKE_CUDART = TESTS / "support" / "fake_cudart.c"
 

@@ -18,7 +18,7 @@ from ccc.profile.times import KernelTime, read_times
 
 __all__ = ["folder", "sources"]
 
-pytestmark = pytest.mark.usefixtures("few_headers")
+pytestmark = pytest.mark.usefixtures("host_headers")
 
 MAIN = """\
 void second();
