@@ -61,10 +61,11 @@ def of_file(path: Path, folder: Path) -> Iterator[Left]:
     annotated = Annotated(text, path.name)
     told = re.search(r"^// nvcc: (.*)$", text, re.MULTILINE)
     words = [f"-I{path.parent}", *(told[1].split() if told else [])]
-    every = annotated.mark().annotations
-    branches = [({a.id}, False) for a in every if a.directive in _BRANCHES]
-    for some, is_all in (*branches, ({a.id for a in every}, True)):
-        for left in _compared(annotated, some, words, folder):
+    marked = annotated.mark()
+    ptx = _compiled(marked.text, words, folder)
+    branches = [({a.id}, False) for a in marked.annotations if a.directive in _BRANCHES]
+    for some, is_all in (*branches, ({a.id for a in marked.annotations}, True)):
+        for left in _compared(annotated, ptx, some, words, folder):
             name = f"{path.parent.name}/{path.stem}: {left.name}, {some}"
             yield left._replace(name=name, is_all=is_all)
 
@@ -72,8 +73,9 @@ def of_file(path: Path, folder: Path) -> Iterator[Left]:
 def of_fuzz(seed: int, numbers: Sequence[int], folder: Path) -> Iterator[Left]:
     """The same of kernels of the fuzzer, a file of them: all, and one branch of each at a time."""
     annotated = Annotated(source((name_of(n), kernel(seed, n)) for n in numbers), "fuzz.cu")
-    every = annotated.mark().annotations
-    for left in _compared(annotated, {a.id for a in every}, [], folder):
+    marked = annotated.mark()
+    ptx, every = _compiled(marked.text, [], folder), marked.annotations
+    for left in _compared(annotated, ptx, {a.id for a in every}, [], folder):
         yield left._replace(is_all=True)
     of_homes: dict[str, list[int]] = {}
     for a in every:
@@ -81,14 +83,14 @@ def of_fuzz(seed: int, numbers: Sequence[int], folder: Path) -> Iterator[Left]:
             of_homes.setdefault(a.home.name, []).append(a.id)
     for place in range(max(map(len, of_homes.values()), default=0)):
         branches = {mine[place] for mine in of_homes.values() if place < len(mine)}
-        yield from _compared(annotated, branches, [], folder)
+        yield from _compared(annotated, ptx, branches, [], folder)
 
 
 def _compared(
-    annotated: Annotated, left: set[int], words: Sequence[str], folder: Path
+    annotated: Annotated, marked: str, left: set[int], words: Sequence[str], folder: Path
 ) -> Iterator[Left]:
-    """The functions in which some annotations stand, with and without their markers."""
-    marked = _compiled(annotated.mark().text, words, folder)
+    """The functions in which some annotations stand, with their markers (``marked`` is the PTX of
+    the source with all of them) and without."""
     real = _compiled(annotated.mark(without=left).text, words, folder)
     without = taken_out(marked, left)
     (ours, in_order), (theirs, their_order) = (
