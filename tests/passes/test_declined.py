@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,13 @@ FORMS = {
 
 def without_clauses(text: str) -> str:
     return re.sub(r" strategy=\S+", "", text)
+
+
+@functools.lru_cache(maxsize=len(FORMS))
+def of_form(form: str) -> tuple[str, Transformed]:
+    """The PTX of a form, which asks for nothing, and what comes out of it."""
+    ptx = without_clauses(Golden.read(GOLDEN / f"{FORMS[form]}.ptx").before)
+    return ptx, transform(ptx)
 
 
 def remarks(made: Transformed) -> list[Remark]:
@@ -103,7 +112,7 @@ PAIRS = [(path, one) for n, path in enumerate(EVERY) for one in ASKED[n % 4 :: 4
 
 @pytest.mark.parametrize(
     ("path", "strategy"),
-    one_in(15, PAIRS),
+    one_in(22, PAIRS),
     ids=lambda one: one.stem if isinstance(one, Path) else one,
 )
 def test_a_clause_that_does_not_apply_changes_nothing(path: Path, strategy: str) -> None:
@@ -136,20 +145,18 @@ def test_what_keeps_calls_from_being_inlined_is_asked_for_no_more() -> None:
     ],
 )
 def test_it_is_told_why(form: str, strategy: str, reason: str) -> None:
-    ptx = without_clauses(Golden.read(GOLDEN / f"{FORMS[form]}.ptx").before)
-    place = places(transform(ptx))[-1]
+    ptx, plain = of_form(form)
+    place = places(plain)[-1]
     made = transform(asking(ptx, place, strategy))
     assert is_declined(made, place, strategy)
-    assert same(made, transform(ptx))
+    assert same(made, plain)
     arm = " of path (else)" if form == "two arms" else ""  # the other one was not asked
     assert f"strategy({strategy}){arm} does not apply: {reason}" in made.diagnostics[0]
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("strategy", ASKED[::4])
+@pytest.mark.parametrize(("form", "strategy"), one_in(3, product(FORMS, ASKED[::4])))
 def test_so_it_is_with_what_was_measured(form: str, strategy: str, tmp_path: Path) -> None:
-    ptx = without_clauses(Golden.read(GOLDEN / f"{FORMS[form]}.ptx").before)
-    plain = transform(ptx)
+    ptx, plain = of_form(form)
     for one in remarks(plain):
         file = tmp_path / "decisions.json"
         TunedDecisions([TunedPath(AnnotationPlace.of_remark(one), strategy)]).write(file)
@@ -157,13 +164,12 @@ def test_so_it_is_with_what_was_measured(form: str, strategy: str, tmp_path: Pat
         assert same(made, plain) or not is_declined(made, place_of(one), strategy)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("strategy", ASKED)
+@pytest.mark.parametrize(("form", "strategy"), one_in(3, product(FORMS, ASKED)))
 def test_what_the_option_asks_for_in_vain_changes_nothing(form: str, strategy: str) -> None:
-    ptx = without_clauses(Golden.read(GOLDEN / f"{FORMS[form]}.ptx").before)
+    ptx, plain = of_form(form)
     made = transform(ptx, strategy=strategy)
     if not any(one.is_asked for one in remarks(made)):
-        assert same(made, transform(ptx))
+        assert same(made, plain)
 
 
 @pytest.mark.parametrize(
@@ -257,9 +263,9 @@ def on_the_loop(ptx: str, strategy: str) -> str:
 
 
 def test_what_a_loop_asks_for_in_vain_is_told_of_its_paths() -> None:
-    ptx = without_clauses(Golden.read(GOLDEN / f"{FORMS['if']}.ptx").before)
+    ptx, plain = of_form("if")
     made = transform(on_the_loop(ptx, "engage"))
-    assert same(made, transform(ptx))
+    assert same(made, plain)
     (said,) = made.diagnostics
     assert f"strategy(engage) does not apply: {OF_ANOTHER_KIND}" in said
 
