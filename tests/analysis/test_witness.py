@@ -38,9 +38,10 @@ def name(path: Path) -> str:
 @pytest.mark.parametrize("path", one_in(5, ORIGINALS), ids=name)
 def test_lanes_agree_where_divergence_says_so(path: Path) -> None:
     golden = Golden.read(path)
+    module = Module(golden.before)
     with witnessed():
         for schedule in SCHEDULES:
-            run(Module(golden.before), "k", golden.launch, schedule=schedule)
+            run(module, "k", golden.launch, schedule=schedule)
 
 
 @pytest.mark.parametrize("path", one_in(5, SMALL), ids=name)

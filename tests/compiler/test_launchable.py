@@ -204,7 +204,7 @@ def test_what_nobody_asked_for_is_left_where_it_would_take_room(project: Project
     call = "y[i] = s;\n    }\n    y[0] = f(y[1]);"
     text = "extern __device__ float f(float);\n" + source("").replace("y[i] = s;\n    }", call)
     project.write("k.cu", text)
-    command = ["-arch=sm_90", "-rdc=true", "--ccc-callee-shared=0", "-c", "k.cu", "-o", "k.o"]
+    command = ["-arch=sm_90", "-rdc=true", "--ccc-callee-shared=0", "-cubin", "k.cu"]
     said = project(*command, CCC_FLAGS="")
     assert "leave no room for blocks of 1024 threads, in which the original can be" in said
     assert SMALLER in said

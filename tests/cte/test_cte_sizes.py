@@ -5,17 +5,19 @@ from __future__ import annotations
 import functools
 import subprocess
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from breadth import one_in
 from emulating import needs_nvcc
 from numpy.typing import NDArray
 
 import ccc
 from ccc.emulator import Module, Race
 
-pytestmark = needs_nvcc
+pytestmark = [needs_nvcc, pytest.mark.usefixtures("few_headers")]
 
 SOURCE = """\
 #include <cte.cuh>
@@ -138,8 +140,9 @@ def expected(kernel: str, rows: NDArray[np.int32]) -> NDArray[Any]:
     return found
 
 
-@pytest.mark.parametrize("sizes", SIZES)
-@pytest.mark.parametrize("by", ["cte::automatic", "cte::warp", "cte::block"])
+@pytest.mark.parametrize(
+    ("by", "sizes"), one_in(2, product(["cte::automatic", "cte::warp", "cte::block"], SIZES))
+)
 def test_lists_of_all_sizes(by: str, sizes: str) -> None:
     lengths = SIZES[sizes](np.random.default_rng(len(sizes)))
     rows = np.r_[0, np.cumsum(lengths)].astype(np.int32)
