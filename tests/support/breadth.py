@@ -13,7 +13,9 @@ import pytest
 from hypothesis import settings
 
 MANY = 3
-"""From so many values on, one of so many runs always, of a test that is slow."""
+"""From so many values on, not all run always of a test that is slow, ..."""
+ONE_OF = 5
+"""... but one of so many."""
 
 runs_long = False
 """Whether all of them run; it is set before any test is read."""
@@ -36,14 +38,14 @@ def one_in(count: int, cases: Iterable[Any]) -> list[Any]:
 
 
 def sample(items: Iterable[pytest.Item]) -> None:
-    """Of a slow test with many values, one in three runs always."""
+    """Of a slow test with many values, one in five runs always."""
     values: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("long"):
             values[item.nodeid.partition("[")[0]].append(item)
     for of_one in values.values():
         for place, item in enumerate(of_one if len(of_one) >= MANY else ()):
-            if place % MANY:
+            if place % ONE_OF:
                 item.add_marker("long")
 
 
