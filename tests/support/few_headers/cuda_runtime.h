@@ -112,6 +112,11 @@ inline __device__ unsigned __funnelshift_l(unsigned low, unsigned high, unsigned
     asm volatile("shf.l.wrap.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(low), "r"(high), "r"(shift));
     return result;
 }
+inline __device__ float __ldg(const float *p) {
+    float result;
+    asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(result) : "l"(p));
+    return result;
+}
 // A name for several types means what it does with all of the headers, or nothing.
 __device__ float sqrt(float) = delete;
 __device__ float rsqrt(float) = delete;
