@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
 
 KERNEL = """
 __device__ __noinline__ void wait(volatile int *flag, int number) { while (*flag != number); }
+__device__ __noinline__ int peek(int *flag) { return atomicAdd(flag, 0); }
 __device__ __noinline__ int draw(int *next) { return atomicAdd(next, 1); }
 __global__ void k(const int *__restrict__ x, int *turn, volatile int *ready, float *v, int n) {
 #pragma ccc for
@@ -38,6 +39,7 @@ AWAITED = [
     ("while (atomicCAS(&turn[x[i]], 1, 1) != 1);", "atomicExch(&turn[i], 1);", ""),
     ("while (*(volatile int *)turn != i);", "*(volatile int *)turn = i + 1;", ""),
     ("wait(&ready[x[i]], 1);", "ready[i] = 1;", ""),
+    ("while (peek(&turn[x[i]]) == 0);", "atomicExch(&turn[i], 1);", ""),
     ("", "ready[i] = 1;", "while (!ready[x[i]]);"),
     ("", "atomicExch(&turn[i], 1);",
      "if (x[i] < 0) { while (!((volatile int *)turn)[i ^ 1]); v[i] += 5; }"),

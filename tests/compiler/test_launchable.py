@@ -201,8 +201,9 @@ def test_cccc_holds_registers_to_it(project: Project) -> None:
 
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="nvcc is not installed")
 def test_what_nobody_asked_for_is_left_where_it_would_take_room(project: Project) -> None:
-    call = "y[i] = s;\n    }\n    y[0] = f(y[1]);"
-    text = "extern __device__ float f(float);\n" + source("prob(0.1)").replace("y[i] = s;\n    }", call)
+    end, call = "y[i] = s;\n    }", "\n    y[0] = f(y[1]);"
+    kernel = source("prob(0.1)").replace(end, end + call)
+    text = f"extern __device__ float f(float);\n{kernel}"
     project.write("k.cu", text)
     command = ["-arch=sm_90", "-rdc=true", "--ccc-callee-shared=0", "-cubin", "k.cu"]
     said = project(*command, CCC_FLAGS="")

@@ -27,6 +27,9 @@ from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import ATOMICS, LOADS, Effect
 from ccc.ptx.types import ANEW
 
+_OWN = ("param", "local")
+"""Where what a function writes is its own."""
+
 
 def ended_by_another(spin: Spin, path: CheckedPath, facts: Facts) -> Instruction | None:
     """What another iteration does that a lane waits for in the annotated loop of a path; None if it
@@ -68,20 +71,41 @@ def _is_left_to_others(spin: Spin, facts: Facts) -> bool:
 
 def _only_awaits(call: Instruction, facts: Facts) -> bool:
     """Whether a function waits for others, or one that it calls, and neither takes anything."""
-    functions = list(facts.callees.reachable(callee(call)))
-    known = [Facts(one, facts.callees) for one in functions if one is not None]
-    return (
-        len(known) == len(functions)
-        and not any(
-            one.name in ATOMICS and not changes_nothing(one, inside)
-            for inside in known
+    known = _called(call, facts)
+    return not any(map(_takes, known)) and any(
+        spin.loop(inside) is not None and _is_left_to_others(spin, inside)
+        for inside in known
+        for spin in inside.spins
+    )
+
+
+def _only_looks(call: Instruction, facts: Facts) -> bool:
+    """Whether a function, and those that it calls, ask for no time, and write nothing but what is
+    their own."""
+    known = _called(call, facts)
+    return bool(known) and not any(
+        _takes(inside)
+        or any(
+            one.reads_time
+            or (one.effects & Effect.WRITE and one.name not in ATOMICS and one.space not in _OWN)
             for one in inside.function.instructions
         )
-        and any(
-            spin.loop(inside) is not None and _is_left_to_others(spin, inside)
-            for inside in known
-            for spin in inside.spins
-        )
+        for inside in known
+    )
+
+
+def _called(call: Instruction, facts: Facts) -> list[Facts]:
+    """The functions that a call may come to; none if one of them is not known."""
+    functions = list(facts.callees.reachable(callee(call)))
+    known = [Facts(one, facts.callees) for one in functions if one is not None]
+    return known if len(known) == len(functions) else []
+
+
+def _takes(inside: Facts) -> bool:
+    """Whether a function changes something by an atomic operation."""
+    return any(
+        one.name in ATOMICS and not changes_nothing(one, inside)
+        for one in inside.function.instructions
     )
 
 
@@ -90,6 +114,8 @@ def _finds_the_same(one: Instruction, slices: LoopConditions, facts: Facts) -> b
     if changes_nothing(one, facts):
         writers = (i for i in slices.body if i.effects & (Effect.WRITE | Effect.CALL))
         return not facts.memory.conflict((i for i in writers if i is not one), [one])
+    if one.effects & Effect.CALL:
+        return _only_looks(one, facts)
     if one.reads_time or one.name in ATOMICS or one.effects & ~(Effect.READ | Effect.FENCE):
         return False
     return not one.effects & Effect.READ or (one.name in LOADS and not slices.written_for(one))
