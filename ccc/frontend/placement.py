@@ -292,7 +292,8 @@ class Placement:
         if _CONDITIONAL.search(self.code, function.start_byte, body.start_byte):
             return False
         depth = 0
-        for found in _CONDITIONAL.finditer(self.code, body.start_byte, placed.at):
+        end = max(placed.at, body.end_byte)
+        for found in _CONDITIONAL.finditer(self.code, body.start_byte, end):
             word = found[1]
             depth += {b"if": 1, b"endif": -1}.get(word, 0)
             if depth < 0 or (word == b"el" and not depth):

@@ -65,6 +65,13 @@ def test_a_head_that_a_preprocessor_may_leave_out_promises_nothing(head: str) ->
     assert "restrict=" not in mark(text, "k.cu", macros=["HEAD", "__restrict__"]).text
 
 
+def test_a_kernel_whose_head_a_preprocessor_may_leave_out_promises_nothing() -> None:
+    head = f"#ifdef A\n{PLAIN} {{\n#else\n#pragma ccc grid_stride\n{RESTRICTED} {{\n#endif\n"
+    text = f"{head}    #pragma ccc if\n    if (n > 0) {{ a[n] = 1; }}\n}}\n"
+    assert "ccc.grid_stride" in mark(text, "k.cu", macros=[]).text
+    assert "restrict=" not in mark(text, "k.cu", macros=[]).text
+
+
 @pytest.mark.parametrize(
     "around", ["#ifdef A\nBOTH\n#else\nBOTH\n#endif\n", "#if A\n#endif\nBOTH", "BOTH"]
 )
