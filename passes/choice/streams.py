@@ -14,6 +14,7 @@ import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from ccc.analysis.defuse import trace
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.lane_strides import (
@@ -144,18 +145,14 @@ def _listed(
 def _is_of_one(access: Instruction, facts: Facts) -> bool:
     """Whether the list that it goes along is of one iteration alone: whatever tells where it lies
     is read side by side by neighbours, as rows of a matrix are."""
-    lanes, seen = lane_strides(facts), set[Register]()
-    open_ = [one for one in access.used() if one not in seen]
-    while open_:
-        register = open_.pop()
-        seen.add(register)
-        for maker in facts.makers.get(register, ()):
-            if maker.name in LOADS:
-                if address_stride(maker, lanes) is None:
-                    return False
-            else:
-                open_ += [one for one in maker.used() if one not in seen]
-    return True
+    lanes = lane_strides(facts)
+
+    def parts(maker: Instruction, _: Register) -> Iterable[Register] | None:
+        if maker.name not in LOADS:
+            return maker.used()
+        return None if address_stride(maker, lanes) is None else ()
+
+    return trace(access.used(), facts.makers, parts) is not None
 
 
 def accessed(code: Iterable[Instruction], lanes: Strides) -> list[Instruction]:

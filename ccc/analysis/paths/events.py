@@ -25,10 +25,7 @@ from ccc.analysis.polled import changes_nothing
 from ccc.analysis.spinning import Spin, carried_by
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import ATOMICS, LOADS, Effect
-from ccc.ptx.types import ANEW
-
-_OWN = ("param", "local")
-"""Where what a function writes is its own."""
+from ccc.ptx.types import ANEW, OWN_SPACES
 
 
 def ended_by_another(spin: Spin, path: CheckedPath, facts: Facts) -> Instruction | None:
@@ -87,7 +84,11 @@ def _only_looks(call: Instruction, facts: Facts) -> bool:
         _takes(inside)
         or any(
             one.reads_time
-            or (one.effects & Effect.WRITE and one.name not in ATOMICS and one.space not in _OWN)
+            or (
+                one.effects & Effect.WRITE
+                and one.name not in ATOMICS
+                and one.space not in OWN_SPACES
+            )
             for one in inside.function.instructions
         )
         for inside in known
