@@ -151,8 +151,9 @@ class Kernel:
     memory if ``takes_dynamic``; where that begins is a multiple of ``dynamic_alignment``. ``arch``
     is what the code is for; ``registers`` how many a thread takes, where the assembler has told,
     and ``tried`` how many in the original and with what was chosen when that was tried; with
-    ``trying`` whatever gains anything is chosen, so that it can be told; ``crowded`` is why that
-    had better not be done where nobody insists; with ``blocks_stay`` a loop over the blocks of a
+    ``trying`` whatever gains anything is chosen, so that it can be told; with ``keeping`` it is to
+    have the warps that it had if they hide what memory takes; ``crowded`` is why that had better
+    not be done where nobody insists; with ``blocks_stay`` a loop over the blocks of a
     grid has each launched block run its own, since nothing inside needs more; ``load`` gives
     another function of the file, None if the file lacks it. ``inlined`` are the calls that a pass
     replaced by what they call; it leaves those on the lines of ``not_inlined``. ``knowledge`` is
@@ -173,6 +174,7 @@ class Kernel:
     registers: int | None = None
     tried: tuple[int, int] | None = None
     trying: bool = False
+    keeping: bool = False
     crowded: str | None = None
     blocks_stay: bool = False
     load: Callable[[str], Function | None] = lambda _name: None
@@ -197,6 +199,8 @@ class Kernel:
     few: dict[str, int] = field(default_factory=dict)
     """With so many iterations a thread, or fewer, an annotated loop had better run as it was, by
     the label of its header: copies of it, which nvcc makes, have one marker."""
+    keeps_warps: bool = False
+    """Whether what is chosen leaves it the warps that it had."""
     ranks: dict[PathKey, int] = field(default_factory=dict)
     """Which paths of a loop get stacks first, from 0 on, by the keys of paths."""
     wanted_room: dict[str, int] = field(default_factory=dict)

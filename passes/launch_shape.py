@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Final, Literal
+
 from ccc.errors import CccError
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Function
 from ccc.ir.operands import Register
 from ccc.pipeline import Kernel
 from ccc.ptx.dynamic_stack import ALIGNMENT, added
-from ccc.ptx.occupancy import occupancy
-from ccc.ptx.types import DEFAULT_SHARED_BYTES, MAX_BLOCK_THREADS
+from ccc.ptx.occupancy import limits, most_registers, occupancy, warps_with_registers
+from ccc.ptx.types import DEFAULT_SHARED_BYTES, MAX_BLOCK_THREADS, WARP_SIZE
 from ccc.snippet import Snippet
 
-LEAST_BLOCKS = "minnctapersm"
+LEAST_BLOCKS: Final = "minnctapersm"
 """The directive by which ptxas is told how many blocks a multiprocessor should have room for."""
 
-MOST_REGISTERS = "maxnreg"
+MOST_REGISTERS: Final = "maxnreg"
 """The directive by which ptxas is told how many registers a thread may take."""
+BOUNDS = {LEAST_BLOCKS: "least_blocks", MOST_REGISTERS: MOST_REGISTERS}
+"""What reports call them, where they are to keep warps."""
 SIZES = ("maxntid", "reqntid")
 """Those that say how large a block may be, or is."""
 
@@ -113,23 +117,39 @@ def keep_warps(kernel: Kernel, share: float = 1.0, stack: int = 0) -> None:
     """Have ptxas take no more registers than leave room for a share of the original's warps, as
     far as shared memory has room for a stack of so many bytes in each.
 
-    Where nobody has told yet how many these are, as many as a multiprocessor can have; they are
-    told when ptxas has been asked. Bounds of the user's own stay what they are, and a block of
-    which nothing is known has none (PTX ISA, ".minnctapersm").
+    Bounds of the user's own stay what they are (PTX ISA, ".minnctapersm", ".maxnreg").
+    """
+    function, bound = kernel.function, warps_bound(kernel, share, stack)
+    if bound is not None:
+        directive, number = bound
+        function.limits[directive] = (number,)
+        function.header = f"{function.header.rstrip()}\n.{directive} {number}\n"
+
+
+def warps_bound(
+    kernel: Kernel, share: float = 1.0, stack: int = 0
+) -> tuple[Literal["minnctapersm", "maxnreg"], int] | None:
+    """The directive for that, and its number; None where ptxas cannot be told.
+
+    Of blocks whose size is known it says how many are to have room: where nobody has told yet how
+    many warps the original has, as many as a multiprocessor can have; they are told when ptxas has
+    been asked. Of others nothing can be said before.
     """
     function, known = kernel.function, set(kernel.function.limits)
     before = kernel.tried[0] if kernel.tried else None
-    if before == 0 or not known & {*SIZES} or known & {LEAST_BLOCKS, MOST_REGISTERS}:
-        return
+    if before == 0 or known & {LEAST_BLOCKS, MOST_REGISTERS}:
+        return None
     block = known_block_size(function, kernel.options.max_block)
     used = shared_bytes(kernel) or 0
     try:
+        if not known & {*SIZES}:
+            most = limits(kernel.arch).threads // WARP_SIZE
+            warps = min(most, warps_with_registers(before)) if before else 0
+            return (MOST_REGISTERS, most_registers(int(warps * share))) if warps else None
         blocks = occupancy(kernel.arch, before or 0, used, block).blocks
         beside = occupancy(kernel.arch, 0, used + added(stack, block), block).blocks
     except CccError:  # an architecture that is not known
-        return
+        return None
     if not blocks:  # more is promised than a multiprocessor has
-        return
-    blocks = max(1, min(int(blocks * share), beside))
-    function.limits[LEAST_BLOCKS] = (blocks,)
-    function.header = f"{function.header.rstrip()}\n.{LEAST_BLOCKS} {blocks}\n"
+        return None
+    return LEAST_BLOCKS, max(1, min(int(blocks * share), beside))

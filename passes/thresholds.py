@@ -56,6 +56,12 @@ AT_ONCE = 8
 and 8 on an H200 (2026-11-22), R-MAT graphs of 2^21 and 2^20 vertices: samples/bfs 6.05, 8.02, 9.26,
 9.47; samples/sssp 1.78, 2.31, 2.39, 2.52; and with what is left of 8 two by two 1.02 and 1.01 times
 that."""
+AT_ONCE_OF_ALL = 4
+"""The same where ptxas is told to leave room for the original's warps. On an H200 (2026-11-29),
+original / ccc with 8 at once and as many registers as ptxas likes, and with 4: ranks of pages 1.07
+and 1.17 (48 and 32 registers), a bucket of shortest paths 1.63 and 1.91 (39, 32), lists of one to
+four tags 0.96 and 1.00 (48, 32), short lists 0.95 and 0.97 (48, 32), joined tables 0.97 and 1.03
+(48, 32); pairs of an edge 1.63 and 1.57 (47, 32), cells of which most are empty 1.49 and 1.34."""
 AT_ONCE_LENGTH = 120
 """Instructions of all of them, at most. Not measured."""
 OWN_AT_ONCE = 4
@@ -342,6 +348,21 @@ SPILLED_FOR_WARPS = 256
 """The same, so that as many warps as before have room where lanes share out lists. On an H200
 (2026-11-28), as fast with that room and without it: 292 bytes (ranks of pages) 0.90 and 1.02 (lists
 alike), 13.0 and 14.6 (few long ones); 136 bytes (an independent set) 0.90 and 0.86, 7.7 and 6.0."""
+MUCH_GAINED = 2.0
+"""How many times as fast as the original a loop is expected, from which on ptxas takes as many
+registers as it likes for it. On an H200 (2026-11-29), of branches, expected with these, and
+measured with these and with all warps: values of portfolios 1.6, 0.84 and 1.02; noise 1.5, 1.50 and
+1.48; twilight 1.4, 1.47 and 1.45; samples/integral_equation 3.6, 1.80 and 1.62; distances of words
+4.4, 3.29 and 3.20. What is expected of lists tells little: samples/bfs 1.1, 12.4 and 11.5;
+samples/sssp 1.0, 3.7 and 3.5; a bucket of shortest paths 1.1, 1.63 and 1.90; ranks of pages 1.0,
+1.07 and 1.16; angles of a mesh 1.1, 0.78 and 0.93."""
+SPILLED_FOR_MEMORY = 32
+"""The same, so that as many warps as before hide what memory takes. On an H200 (2026-11-29), as
+fast as the original with the registers that ptxas likes and with that room: values of portfolios
+0.84 and 1.02 (0 bytes stored), angles of a mesh 0.78 and 0.93 (8), a bucket of shortest paths 1.63
+and 1.80 (20), shocks 1.05 and 1.15 (60); distances of words 3.29 and 3.18 (0), noise 1.50 and 1.48
+(0), curves 6.8 and 6.0 (20), clipped polygons 2.76 and 2.60 (28), empty cells 1.47 and 1.28 (40),
+particles near others 1.39 and 0.80 (120)."""
 SPILLED_GAIN = 1.15
 """How many times as fast as the original a loop has to be expected where ptxas spills less than
 that. On an H200 (2026-11-24) samples with 4 to 16 registers less than ptxas likes, bytes spilled

@@ -69,6 +69,7 @@ class ModuleContext:
         registers: how many a thread of each kernel takes, by name, as far as that is known.
         tried: the same of the original, and of what was chosen when that was tried.
         trying: the kernels in which it is to be tried what would gain anything.
+        keeping: those that are to have the warps that they had where they hide what memory takes.
         crowded: why a kernel had better be left alone where nobody insists, by name.
         knowledge: what profiles say of the module's paths.
         tuned: what was measured to be best for them.
@@ -84,6 +85,7 @@ class ModuleContext:
         registers: Mapping[str, int],
         tried: Mapping[str, tuple[int, int]],
         trying: Collection[str],
+        keeping: Collection[str],
         crowded: Mapping[str, str],
         knowledge: Knowledge | None,
         tuned: MatchedDecisions | None,
@@ -106,6 +108,7 @@ class ModuleContext:
         self._registers = registers
         self._tried = tried
         self._trying = trying
+        self._keeping = keeping
         self._crowded = crowded
         self._knowledge = knowledge
         self._launches = DEVICE_LAUNCH.search(module.text) is not None
@@ -128,7 +131,8 @@ class ModuleContext:
         """All that it depends on what becomes of a kernel."""
         name = piece.name
         known = self._registers.get(name), self._tried.get(name), self._crowded.get(name)
-        return self._surroundings, known, name in self._trying, self._calls.texts(name)
+        mode = name in self._trying, name in self._keeping
+        return self._surroundings, known, mode, self._calls.texts(name)
 
     def is_called(self, function: Function) -> bool:
         """Whether it is a kernel, or one of the module may call it."""
@@ -173,6 +177,7 @@ class ModuleContext:
         kernel.registers = self._registers.get(function.name)
         kernel.tried = self._tried.get(function.name)
         kernel.trying = function.name in self._trying
+        kernel.keeping = function.name in self._keeping
         kernel.crowded = self._crowded.get(function.name)
         kernel.blocks_stay = blocks_stay
         kernel.not_inlined = not_inlined

@@ -90,6 +90,7 @@ def transform(
     registers: Mapping[str, int] | None = None,
     tried: Mapping[str, tuple[int, int]] | None = None,
     trying: Collection[str] = (),
+    keeping: Collection[str] = (),
     crowded: Mapping[str, str] | None = None,
     places: Mapping[int, Place] | None = None,
     known: Outcomes | None = None,
@@ -107,6 +108,7 @@ def transform(
         registers: how many a thread of each kernel takes, by name, as far as that is known.
         tried: the same of the original, and of what was chosen when that was tried.
         trying: the kernels in which it is to be tried what would gain anything, by name.
+        keeping: those that are to have the warps that they had where they hide what memory takes.
         crowded: why a kernel had better be left alone where nobody insists, by name.
         places: where the annotations of the source stand, by identifier, if it was read; else what
             the markers tell.
@@ -128,7 +130,7 @@ def transform(
     knowledge, tuned = _knowledge(module, options, places), _tuned(module, options, places)
     hints = [hint for advice in (knowledge, tuned) if advice for hint in advice.warnings]
     result = Transformed(ptx, hints=hints)
-    told = registers or {}, tried or {}, trying, crowded or {}
+    told = registers or {}, tried or {}, trying, keeping, crowded or {}
     context = ModuleContext(module, options, *told, knowledge, tuned, promised)
     idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
@@ -148,7 +150,7 @@ def marked_functions(ptx: str, filename: str) -> Iterator[Kernel]:
     """
     ptx, promised = _promises(ptx)
     module = parse_module(ptx, filename)
-    context = ModuleContext(module, Options(), {}, {}, (), {}, None, None, promised)
+    context = ModuleContext(module, Options(), {}, {}, (), (), {}, None, None, promised)
     for piece in module.functions:
         if piece.is_marked:
             yield context.prepare(piece, frozenset(), {})

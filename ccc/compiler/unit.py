@@ -132,7 +132,7 @@ class _Unit:
         """Compile and transform it as it is marked; ``compiled`` is what comes of it, if known."""
         options, trial, marked = self.options, replace(self.done), self.mark(values)
         if compiled is None and self.known:
-            self.known.tried.clear()  # the registers of other code
+            self.known.forget()
         compiled = compiled or as_comments(self.compiler(marked.text, again))
         ptx, table = compiled, lines.LineTable(compiled)
         if not self.keeps_lines:

@@ -6,7 +6,7 @@ as before would need to be launched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,8 @@ from ccc.compiler.launchable import Launchable, keep_launchable
 from ccc.compiler.registers import Assembler, resources_of, target_of
 from ccc.errors import CccError
 from ccc.options import Options
-from ccc.passes.thresholds import GAIN, SPILLED_FOR_WARPS, SPILLED_GAIN
+from ccc.passes.launch_shape import BOUNDS
+from ccc.passes.thresholds import GAIN, SPILLED_FOR_MEMORY, SPILLED_FOR_WARPS, SPILLED_GAIN
 from ccc.ptx.dynamic_stack import added, shares
 from ccc.ptx.occupancy import occupancy, registers_limit
 from ccc.remark import Remark
@@ -66,32 +67,35 @@ def _settled(
     original: Callable[[], str] | None,
 ) -> tuple[Transformed, dict[str, Any]]:
     """What comes of a module, and what it was made with: all that is known of its registers."""
-    assembler, tried = known.assembler, dict(known.tried)
-    result = transformed(tried=tried)
+    assembler, tried, keeping = known.assembler, dict(known.tried), set(known.keeping)
+    result = transformed(tried=tried, keeping=keeping)
     known.foresee(result.remarks)
     new = [name for name in result.remarks if name not in tried]
     more = _tried(ptx, result, assembler, new)
     if close := [name for name in _close(result.remarks) if name in new]:
         more |= _tried(ptx, transformed(tried=tried, trying=close), assembler, close)
     if more:  # what was chosen is weighed again, with the registers that it takes
+        keeping |= _crowding(result, more, target_of(ptx))
         tried |= more
-        result = transformed(tried=tried)
-    if spilling := _spilling(ptx, result, assembler):
-        tried |= dict.fromkeys(spilling, NOT_KNOWN)
-        result = transformed(tried=tried)
+        result = transformed(tried=tried, keeping=keeping)
+    if spilling := _spilling(ptx, result, assembler, keeping):
+        tried |= dict.fromkeys(spilling - keeping, NOT_KNOWN)
+        keeping -= spilling
+        result = transformed(tried=tried, keeping=keeping)
     registers = None
     counting = _counting_blocks(result.remarks)
     if counting and (found := assembler.resources(result.ptx, counting)):
         registers = {name: resources.registers for name, resources in found.items()}
-        result = transformed(registers=registers, tried=tried)
+        result = transformed(registers=registers, tried=tried, keeping=keeping)
     launchable = keep_launchable(ptx, result.ptx, options, assembler, original)
     crowded = _left_for_room(result, launchable)
     if crowded:
-        result = transformed(registers=registers, tried=tried, crowded=crowded)
+        result = transformed(registers=registers, tried=tried, keeping=keeping, crowded=crowded)
         launchable = keep_launchable(ptx, result.ptx, options, assembler, original)
     result.ptx, result.remarks = launchable.ptx, launchable.told(result.remarks)
     known.tried.update(tried)
-    return result, {"registers": registers, "tried": tried, "crowded": crowded}
+    known.keeping.update(keeping)
+    return result, {"registers": registers, "tried": tried, "keeping": keeping, "crowded": crowded}
 
 
 def _tried(
@@ -116,14 +120,27 @@ def _tried(
     return {**{name: NOT_KNOWN for name in kept if name not in pairs}, **limited}
 
 
-def _spilling(before: str, result: Transformed, assembler: Assembler) -> list[str]:
-    """The kernels that are to keep their warps, and of which ptxas spills too much then."""
+def _crowding(result: Transformed, pairs: Mapping[str, tuple[int, int]], arch: str) -> set[str]:
+    """The kernels of which fewer warps have room with the registers that they take."""
+
+    def room(name: str, registers: int) -> float:
+        return occupancy(arch, registers, 0, result.blocks[name]).fraction
+
+    return {name for name, (old, new) in pairs.items() if room(name, new) < room(name, old)}
+
+
+def _spilling(
+    before: str, result: Transformed, assembler: Assembler, keeping: Collection[str]
+) -> set[str]:
+    """The kernels that are to have the warps that they had, be it for ``keeping`` what hides what
+    memory takes or since lists are shared out, and of which ptxas spills too much then."""
     kept = [name for name, mine in result.remarks.items() if any(map(_keeps_warps, mine))]
     if not kept:
-        return []
+        return set()
     old, new = assembler.resources_in([before, result.ptx], kept)
     pairs = ((name, new[name].spilled - old[name].spilled) for name in kept if name in new)
-    return [name for name, more in pairs if more > SPILLED_FOR_WARPS]
+    most = {name: SPILLED_FOR_MEMORY if name in keeping else SPILLED_FOR_WARPS for name in kept}
+    return {name for name, more in pairs if more > most[name]}
 
 
 def _close(remarks: Remarks) -> list[str]:
@@ -156,7 +173,7 @@ def _left_for_room(result: Transformed, launchable: Launchable) -> dict[str, str
 
 
 def _keeps_warps(remark: Remark) -> bool:
-    return "least_blocks" in remark.details
+    return not remark.details.keys().isdisjoint(BOUNDS.values())
 
 
 def _is_chosen(remark: Remark) -> bool:

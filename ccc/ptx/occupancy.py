@@ -207,14 +207,14 @@ def launchable_warps(registers: int) -> int:
 
 
 def most_registers(warps: int) -> int:
-    """The most registers of a thread with which a block of so many warps can be launched.
+    """The most registers of a thread with which so many warps find room, be they of one block.
 
-    >>> most_registers(32), most_registers(28), most_registers(16), most_registers(1)
-    (64, 72, 128, 255)
+    >>> most_registers(64), most_registers(32), most_registers(28), most_registers(1)
+    (32, 64, 72, 255)
     """
     step = REGISTER_GRANULARITY // WARP_SIZE
     most = REGISTERS_PER_THREAD
-    while launchable_warps(most) < warps:
+    while warps_with_registers(most) < warps:
         most = (most - 1) // step * step
     return most
 

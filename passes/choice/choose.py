@@ -19,11 +19,13 @@ from ccc.passes.choice.nesting import (
     why_no_path,
 )
 from ccc.passes.choice.search import StrategySearch
+from ccc.passes.launch_shape import warps_bound
 from ccc.passes.strategies.batch import MEETS
 from ccc.passes.strategies.engage import why_not
 from ccc.passes.strategies.strategy import Collectable, instruction_count
 from ccc.passes.thresholds import (
     FEW_ITERATIONS,
+    MUCH_GAINED,
     SHORT_LOOP_LENGTH,
 )
 from ccc.pipeline import Kernel
@@ -46,7 +48,7 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
         if one.record.is_open:
             loops.setdefault(one.path.loop, []).append(one)
     for loop, mine in loops.items():
-        search = StrategySearch.of(loop, [one.path for one in mine], kernel)
+        search = _search(loop, [one.path for one in mine], kernel)
         kernel.ranks |= {path.key: rank for rank, path in enumerate(search.order)}
         served = search.best()
         found = {one.path: search.chosen(one.path, served) for one in mine}
@@ -66,6 +68,18 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
                 kernel.chosen[one.path.key] = chosen.strategy
         if _is_for_few(search, served, kernel):
             kernel.few[loop.loop.header] = FEW_ITERATIONS
+
+
+def _search(loop: AnnotatedLoop, paths: Sequence[Path], kernel: Kernel) -> StrategySearch:
+    """The search for what serves some paths of a loop: with all warps of the original, where that
+    may be, they hide what memory takes, and little would be gained with fewer."""
+    search = StrategySearch.of(loop, paths, kernel)
+    if not kernel.keeping or not search.cost.idles_for_memory or warps_bound(kernel) is None:
+        return search
+    if kernel.keeps_warps or search.gain(search.best()) >= MUCH_GAINED:
+        return search
+    kernel.keeps_warps = True
+    return StrategySearch.of(loop, paths, kernel)
 
 
 def _is_for_few(search: StrategySearch, served: Mapping[Path, str], kernel: Kernel) -> bool:

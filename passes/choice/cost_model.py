@@ -300,7 +300,9 @@ class LoopCost:
         if self._kernel.tried is None or self._is_worst:
             return self._kernel.registers or 0
         before, after = self._kernel.tried
-        return max(before, after) if set(served.values()) - {LEAVE.name} else before
+        if not set(served.values()) - {LEAVE.name} or self._kernel.keeps_warps:
+            return before
+        return max(before, after)
 
     def _occupancy(self, served: Assignment, registers: int | None = None) -> float:
         """The share of warps that there are, with those ``registers`` if not with its own."""

@@ -63,7 +63,7 @@ from ccc.passes.choice.before import counted, flattening, flattening_at_worst, s
 from ccc.passes.choice.choose import choose
 from ccc.passes.context_collection.context_stack import reserve_stack
 from ccc.passes.iteration_numbers import without_idle_numbers
-from ccc.passes.launch_shape import LEAST_BLOCKS, known_block_size
+from ccc.passes.launch_shape import BOUNDS, keep_warps, known_block_size
 from ccc.passes.policy import decide, leave_with_another, settle
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.long_tasks import LONG_TASKS
@@ -126,12 +126,14 @@ class ContextCollection(Pass):
             placed[replace(entrance, label=done.enter)] = done.share
             kernel.changed()
         if rewritten:
+            if kernel.keeps_warps:
+                keep_warps(kernel)
             share = max(placed.values())
             block = known_block_size(kernel.function, kernel.options.max_block)
             users = [user for one in rewritten for user in (one.base, *one.users) if user]
             described = reserve_stack(kernel, share, -(-block // WARP_SIZE), users)
-            if LEAST_BLOCKS in set(kernel.function.limits) - limits:
-                described["least_blocks"] = kernel.function.limits[LEAST_BLOCKS][0]
+            for directive in {*BOUNDS} & set(kernel.function.limits) - limits:
+                described[BOUNDS[directive]] = kernel.function.limits[directive][0]
             for record in kernel.records:
                 record.describe(described if "placement" in record.remark.details else {})
             _promise_block_size(kernel.function, block, kernel.options.max_block)

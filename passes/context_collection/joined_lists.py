@@ -37,7 +37,7 @@ from ccc.passes.context_collection.shared_tasks import SharedTasks, Task
 from ccc.passes.context_collection.short_lists import emit_short, note_even
 from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.launch_shape import keep_warps
-from ccc.passes.thresholds import AT_ONCE, AT_ONCE_LENGTH
+from ccc.passes.thresholds import AT_ONCE, AT_ONCE_LENGTH, AT_ONCE_OF_ALL
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import ALL_LANES, WARP_SIZE
 from ccc.snippet import Given, Snippet
@@ -202,7 +202,8 @@ class JoinedLists(SharedTasks):
         begins = instructions_of([path.entry], facts)
         if any(i.name == "atom" and not used.isdisjoint(i.defined()) for i in begins):
             return 1  # it may be a lock
-        return max(1, min(AT_ONCE, AT_ONCE_LENGTH // len(body)))
+        most = AT_ONCE_OF_ALL if self.collector.kernel.keeps_warps else AT_ONCE
+        return max(1, min(most, AT_ONCE_LENGTH // len(body)))
 
     def prepare(self, emit: Emitter) -> None:
         """Nothing is known of the lists yet; all else is in registers."""

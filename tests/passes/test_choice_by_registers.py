@@ -12,7 +12,14 @@ from ccc.compiler import weighing as _weighing  # noqa: F401 - takes names of re
 from ccc.options import Options
 from ccc.passes.choice.chosen import LOSES, MEMORY, SO_FAR
 from ccc.passes.choice.cost_model import LoopCost
-from ccc.passes.thresholds import GAIN, LOSS_OF_MEMORY, LOSS_OF_WARPS
+from ccc.passes.thresholds import (
+    GAIN,
+    LOSS_OF_MEMORY,
+    LOSS_OF_WARPS,
+    MUCH_GAINED,
+    SPILLED_FOR_MEMORY,
+)
+from ccc.remark import Remark
 from ccc.toolkit.ptxas import Resources
 
 pytestmark = pytest.mark.usefixtures("few_headers")
@@ -139,3 +146,58 @@ def test_spilling_a_little_is_for_who_gains_much(
     (remark,) = done.remarks["k"]
     assert remark.applied == (".maxnreg 64" in made) == is_done
     assert is_done or "with 64 ptxas spills 16 bytes; " in str(remark.advice)
+
+
+def made_of(
+    ptx: str, monkeypatch: pytest.MonkeyPatch, spilled: int = 0, waits: bool = True
+) -> tuple[str, Remark]:
+    """What comes of a kernel of 32 registers that would take 48, and what is said of it, if with 32
+    so many bytes are spilled."""
+
+    def resources(*texts: str) -> list[dict[str, Resources]]:
+        bounds = ".minnctapersm 8\n", ".maxnreg 32\n"
+        bounded = Resources(32, 0, 0, spilled // 2, spilled // 2)
+        return [
+            {
+                "k": Resources(32, 0, 0)
+                if "%ccc_" not in text
+                else bounded
+                if any(bound in text for bound in bounds)
+                else Resources(48, 0, 0)
+            }
+            for text in texts
+        ]
+
+    monkeypatch.setattr(LoopCost, "idles_for_memory", waits)
+    monkeypatch.setattr(registers, "resources_of", resources)
+    done = unit.DevicePass()
+    made = unit._transform(ptx, "k.ptx", Options(), done)
+    (remark,) = done.remarks["k"]
+    assert remark.applied
+    return made, remark
+
+
+@pytest.mark.parametrize("spilled", [0, SPILLED_FOR_MEMORY, SPILLED_FOR_MEMORY + 8])
+def test_warps_that_hide_what_memory_takes_are_kept(
+    monkeypatch: pytest.MonkeyPatch, spilled: int
+) -> None:
+    made, remark = made_of(kernel(Arm(80, 0.4)), monkeypatch, spilled)
+    is_kept = spilled <= SPILLED_FOR_MEMORY
+    assert (".minnctapersm 8\n" in made) == is_kept
+    assert remark.details.get("least_blocks") == (8 if is_kept else None)
+
+
+@pytest.mark.parametrize(("share", "waits"), [(0.4, False), (0.05, True)])
+def test_none_are_kept_that_hide_nothing_or_where_much_is_gained(
+    monkeypatch: pytest.MonkeyPatch, share: float, waits: bool
+) -> None:
+    made, remark = made_of(kernel(Arm(80, share)), monkeypatch, waits=waits)
+    assert ".minnctapersm" not in made
+    assert (remark.details["expected"] >= MUCH_GAINED) == waits
+
+
+def test_of_blocks_of_unknown_size_registers_are_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    ptx = kernel(Arm(80, 0.4)).replace(".maxntid 256, 1, 1\n", "")
+    made, remark = made_of(ptx, monkeypatch)
+    assert ".maxnreg 32\n" in made
+    assert remark.details["maxnreg"] == 32

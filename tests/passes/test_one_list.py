@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import numpy as np
@@ -15,7 +16,8 @@ from ccc.compiler import registers, unit
 from ccc.compiler import transform as compiler
 from ccc.emulator import Module
 from ccc.options import Options
-from ccc.passes.thresholds import SPILLED_FOR_WARPS
+from ccc.passes.choice.cost_model import LoopCost
+from ccc.passes.thresholds import AT_ONCE, AT_ONCE_OF_ALL, SPILLED_FOR_WARPS
 from ccc.toolkit.ptxas import Resources
 
 SUMS = Golden.read(GOLDEN / "small" / "joined_sums.ptx").before
@@ -121,3 +123,15 @@ def test_nothing_is_bound_where_nothing_is_added_up_or_known() -> None:
     assert limits_of(SUMS, {"k": (0, 0)}) is None
     assert limits_of(SUMS.replace("sm_90", "sm_79")) is None  # nobody knows what it holds
     assert limits_of(SUMS.replace(BLOCK, ".maxntid 512\n"), {"k": (255, 0)}) is None  # not one
+
+
+@pytest.mark.parametrize("keeping", [[], ["k"]])
+def test_fewer_turns_are_run_at_once_where_warps_are_kept(
+    monkeypatch: pytest.MonkeyPatch, keeping: list[str]
+) -> None:
+    monkeypatch.setattr(LoopCost, "idles_for_memory", True)
+    known = {"tried": {"k": (32, 48)}, "keeping": keeping}
+    made = compiler.transform(ENDS, Options(strategy="engage"), **known)
+    steps = {int(step) for step in re.findall(r"add.s32 \S+first\S*, \S+, (\d+);", made.ptx)}
+    assert max(steps) // 32 == (AT_ONCE_OF_ALL if keeping else AT_ONCE)
+    assert (".minnctapersm" in made.ptx) == bool(keeping)
