@@ -8,7 +8,7 @@ iterations (temporal divergence).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -141,7 +141,7 @@ class Divergence:
     def _step_of(self, instruction: Instruction) -> _Step:
         return _Step(
             self.is_source(instruction),
-            0 if is_broadcast(instruction, self.literals) else self._mask(instruction.used()),
+            0 if self.agrees(instruction) else self._mask(instruction.used()),
             self._mask(instruction.defined()),
             instruction.is_terminator,
         )
@@ -159,6 +159,10 @@ class Divergence:
             is_parameter = any(symbol.name in self._parameters for symbol in instruction.symbols())
             return self._function.kind != "entry" or not is_parameter
         return bool(instruction.effects & _LANE_MADE)
+
+    def agrees(self, instruction: Instruction) -> bool:
+        """Whether the result agrees although operands differ."""
+        return is_broadcast(instruction, self.literals)
 
     def _is_branch_divergent(self, label: str) -> bool:
         fact = self._top.get(label, 0)
@@ -183,6 +187,16 @@ class Divergence:
 
     def _written_in(self, label: str) -> int:
         return reduce(or_, (step.defined for step in self._steps[label]), 0)
+
+    def differing(self, label: str) -> Iterator[Instruction]:
+        """The instructions of a block that use what may differ between lanes."""
+        fact = self._top.get(label, 0)
+        for instruction, step in zip(
+            self._blocks[label].instructions, self._steps[label], strict=True
+        ):
+            if fact & self._mask(instruction.used()):
+                yield instruction
+            fact = step.apply(fact)
 
     def divergent_at(self, label: str) -> frozenset[Register]:
         """The registers that may differ between lanes at the top of a block."""

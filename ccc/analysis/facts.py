@@ -121,9 +121,12 @@ class Facts:
 
     def turns_agree(self, loop: Loop) -> bool:
         """Whether all lanes that begin a loop go round as often: all come to one decision."""
+        return self.deciding(loop).isdisjoint(self.divergence.divergent_branches)
+
+    def deciding(self, loop: Loop) -> set[str]:
+        """The blocks whose branches decide how often lanes go round in a loop."""
         ends = {source for source, _ in loop.exits(self.graph)}
-        deciding = reachable(lambda label: self.controllers[label] & loop.blocks, ends)
-        return deciding.isdisjoint(self.divergence.divergent_branches)
+        return reachable(lambda label: self.controllers[label] & loop.blocks, ends)
 
     def before_joining(self, branch: str) -> frozenset[str]:
         """What lanes that part at a branch may come to before all its ways have joined."""

@@ -6,7 +6,7 @@ says whether memory accesses are coalesced, and never whether something may be d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from ccc.analysis.defuse import only_maker
@@ -21,6 +21,12 @@ Strides: TypeAlias = Mapping[Register, "int | None"]
 """By register; None where it is not one number, or none that is known."""
 
 _NEIGHBOURS = ("%tid.x", "%laneid")
+_SIZES: Mapping[str, Callable[[int], int]] = {
+    "shr": lambda by: 1 << by,
+    "div": abs,
+    "and": lambda by: by & -by if by < 0 else 0,
+}
+"""Of how many numbers in a row such an instruction makes one, by its literal."""
 _SAME = RENAMES | {"cvt"}
 _MORE = ~(Effect.SETS_CARRY | Effect.READS_CARRY)
 """Effects of what does more than compute."""
@@ -142,9 +148,21 @@ def _made_by(instruction: Instruction, found: Strides, facts: Facts) -> int | No
         return first + second if name == "add" else first - second
     if name in ("mul", "mad", "shl"):
         return _product(name, operands, strides, facts)
-    if name == "and":
-        return _wrapped(operands, strides, facts)
-    return None
+    if is_coarse(instruction, found, facts):
+        return 0
+    return _wrapped(operands, strides, facts) if name == "and" else None
+
+
+def is_coarse(instruction: Instruction, found: Strides, facts: Facts) -> bool:
+    """Whether an instruction makes one number of what differs by less than that from lane to lane
+    of a warp: the upper bits, or a quotient."""
+    size = _SIZES.get(instruction.name)
+    if size is None:
+        return False
+    stride, by = _of(instruction.operands[1], found), facts.literal(instruction.operands[2])
+    if not stride or by is None or by.integer is None:
+        return False
+    return abs(stride) * WARP_SIZE <= size(by.integer)
 
 
 def _wrapped(operands: list[Operand], strides: list[int | None], facts: Facts) -> int | None:

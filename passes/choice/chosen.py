@@ -28,7 +28,8 @@ COSTS = "since collecting takes more than it saves"
 APART = "since its tasks would access apart what lanes access together"
 MEMORY = "since the loop waits for memory"
 TOO_MANY = "since so many lanes take it"
-AGREE = "and all lanes that begin it go round as often"
+AGREE = "and by its code all lanes that begin it go round as often"
+TOGETHER = "and by its code the lanes of a warp take it together"
 BY_POINTER = "a function called by a pointer"
 SO_FAR = "as far as is known"
 """Where nobody has told lanes or turns: what is expected of two cases is no bound."""
@@ -201,7 +202,7 @@ class Chosen:
         if lanes.is_told:
             return f"{lanes.in_words} ({lanes.source}):"
         if lanes.agree:
-            return f"{AGREE}:"
+            return f"{AGREE if self.cost.path.repeats else TOGETHER}:"
         if not self.cost.path.repeats:
             return "and nothing is known of its lanes:"
         is_said = Hints.of(self.cost.path.marker).prob is not None

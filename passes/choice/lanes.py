@@ -31,7 +31,8 @@ class Lanes:
         iterations: of the annotated loop that a warp does once it has entered it; likewise.
         visits: of all warps, where nobody counted how often these entered the loop.
         is_known: whether anybody has told all of it.
-        agree: whether the code tells that all that begin it go round as often.
+        agree: whether the code tells that all that begin it go round as often, or, of a branch,
+            that a warp's lanes likely take it together.
     """
 
     source: str
@@ -145,6 +146,11 @@ class Lanes:
         """
         share = 1.0 if path.repeats else 1 / arms
         return _guess(_share(path, share, share, around, UNKNOWN, by_chance=False))
+
+    @staticmethod
+    def alike(path: Path, around: Lanes, arms: int) -> Lanes:
+        """What there is where the lanes of a warp likely take a path together: the worst case."""
+        return replace(Lanes.worst(path, around, arms), agree=True)
 
     @staticmethod
     def usual(path: Path, around: Lanes) -> Lanes:

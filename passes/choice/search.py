@@ -13,7 +13,7 @@ from typing import Any
 
 from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.facts import Facts
-from ccc.analysis.lane_strides import address_stride, lane_strides
+from ccc.analysis.likeness import likely_taken_together, parts_others, turns_likely_agree
 from ccc.analysis.paths.last_test import find_last_test
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.options import COLLECT
@@ -65,6 +65,14 @@ CONSTANTS = (
 )
 """On an H200 (2026-11-29) splines in constant memory, of which the lanes of a warp mostly have the
 same one, were 0.12 times as fast."""
+
+
+PARTS = (
+    "lanes of a warp likely go round as often in a loop of it, which tasks of several iterations "
+    "do not"
+)
+"""On an H200 (2026-11-29) pixels, of which those of a tile are refined as often and nearly all are,
+were 0.72 times as fast."""
 
 
 class StrategySearch:
@@ -125,9 +133,15 @@ class StrategySearch:
         def turns(path: Path) -> int | None:
             own = next(loop for loop in kernel.facts.loops if loop.header == path.entry)
             constant = trip_count(own, kernel.facts)
-            return UNKNOWN_TURNS if constant is None and kernel.facts.turns_agree(own) else constant
+            agree = constant is None and turns_likely_agree(own, kernel.facts)
+            return UNKNOWN_TURNS if agree else constant
 
-        usual_lanes = expected_lanes(paths, kernel.known, Lanes.usual, turns)
+        def usual(path: Path, around: Lanes) -> Lanes:
+            if not path.repeats and likely_taken_together(path.entry, path.turn, kernel.facts):
+                return Lanes.alike(path, around, max(1, arms[path.marker.identifier]))
+            return Lanes.usual(path, around)
+
+        usual_lanes = expected_lanes(paths, kernel.known, usual, turns)
         # Registers are weighed with what is expected: the worst case tells what lanes may cost.
         cost = LoopCost(loop, paths, usual_lanes, kernel)
         worst_lanes = expected_lanes(paths, kernel.known, worst, turns)
@@ -311,8 +325,11 @@ class StrategySearch:
             return f"{told} in the worst case with what else is chosen, where {LOSS:g} is the least"
         if self._worst not in cases:
             return None
-        if any(_asks_constants(one, self._facts) for one in changed if not one.repeats):
+        branches = [one for one in changed if not one.repeats]
+        if any(_asks_constants(one, self._facts) for one in branches):
             return CONSTANTS
+        if any(parts_others(one.blocks, self._facts) for one in branches):
+            return PARTS
         speed = self._speed_of_registers(after)
         if speed < LOSS_OF_MEMORY and self.cost.idles_for_memory:
             told = f"{span_of(speed, speed, [LOSS_OF_MEMORY])} with its registers"
@@ -447,9 +464,8 @@ def _counted(name: str, path: Path) -> str:
 
 def _asks_constants(path: Path, facts: Facts) -> bool:
     """Whether lanes ask constant memory for what may be at an address of each lane's own."""
-    every: Iterable[Any] = instructions_of(path.blocks, facts)
-    strides = lane_strides(facts)
-    return any(one.space == "const" and address_stride(one, strides) != 0 for one in every)
+    own = (one for label in path.blocks for one in facts.divergence.differing(label))
+    return any(one.space == "const" for one in own)
 
 
 def _loads(path: Path, facts: Facts) -> int:

@@ -45,6 +45,22 @@ def test_a_number_in_a_large_ring_seldom_begins_anew(body: str, expected: int | 
     assert stride(body) == expected
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("shr.u32 %r3, %r2, 5;", 0),
+        ("shr.u32 %r3, %r2, 4;", None),
+        ("shl.b32 %r4, %r2, 3;\n\tshr.u32 %r3, %r4, 8;", 0),
+        ("shl.b32 %r4, %r2, 3;\n\tshr.u32 %r3, %r4, 7;", None),
+        ("div.s32 %r3, %r2, -32;", 0),
+        ("and.b32 %r3, %r2, -32;", 0),
+        ("mov.u32 %r4, %ctaid.x;\n\tshr.u32 %r3, %r2, %r4;", None),
+    ],
+)
+def test_upper_bits_are_the_same(body: str, expected: int | None) -> None:
+    assert stride(body) == expected
+
+
 TURNS = """
 	ld.param.u64 %rd1, [next];
 	mov.u32 %r3, 0;

@@ -30,7 +30,8 @@ from ccc.passes.choice.chosen import (
     TOO_MANY,
     TOO_SHORT,
 )
-from ccc.passes.choice.search import CONSTANTS
+from ccc.passes.choice.chosen import TOGETHER as TOGETHER_BY_CODE
+from ccc.passes.choice.search import CONSTANTS, PARTS
 from ccc.passes.thresholds import GAIN, LOSS, SEVERAL, SEVERAL_GAIN
 from ccc.remark import Remark
 
@@ -475,3 +476,45 @@ def test_a_function_that_the_file_lacks_is_named() -> None:
     assert "without model, which is in no code of this file" in str(found.advice)
     insists = "or strategy(batch3) insists, if that takes long"
     assert str(found.advice).endswith(f"times as fast; {TELL_TURNS}, {insists}")
+
+
+TILES = "\tshr.u32 %r4, %r1, 6;\n"
+
+
+@pytest.mark.parametrize(("clause", "is_done"), [("prob=0.25", True), ("", False)])
+def test_lanes_that_likely_take_a_branch_together_have_nothing_to_collect(
+    clause: str, is_done: bool
+) -> None:
+    """Who tells what share of lanes comes says that they do not."""
+    ptx = kernel(Arm(200, 0.25)).replace("prob=0.25", clause)
+    (apart,) = remarks(ptx)
+    assert apart.applied
+    (found,) = remarks(ptx.replace("\txor.b32 %r4, %r1, 21;\n", TILES))
+    assert found.applied == is_done
+    assert is_done or f"{TOGETHER_BY_CODE}: expected 0." in str(found.advice)
+
+
+ROUNDS = """mov.f32 %f91, 0f3F800000;
+	shr.u32 %r6, %r1, 6;
+	mul.wide.u32 %rd5, %r6, 4;
+	add.s64 %rd6, %rd1, %rd5;
+	ld.global.u32 %r7, [%rd6];
+	mov.u32 %r8, 0;
+AGAIN:
+	fma.rn.f32 %f91, %f91, %f91, %f91;
+	add.s32 %r8, %r8, 1;
+	setp.lt.u32 %p3, %r8, %r7;
+	@%p3 bra AGAIN;
+	add.f32 %f90, %f91, %f91;
+	"""
+
+
+def test_tasks_of_several_iterations_do_not_agree_on_turns_of_a_tile() -> None:
+    lines = "mov.f32 %f90, 0f3F800000;\n\t"
+    ptx = kernel(Arm(2000, 0.25)).replace(lines, ROUNDS)
+    unknown = ptx.replace("prob=0.25", "")
+    (found,) = remarks(unknown)
+    assert not found.applied
+    assert PARTS in str(found.advice)
+    assert remarks(ptx)[0].applied
+    assert remarks(unknown.replace("shr.u32 %r6, %r1, 6;", "xor.b32 %r6, %r1, 21;"))[0].applied

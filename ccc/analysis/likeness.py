@@ -1,0 +1,75 @@
+"""What the lanes of a warp likely have in common, though nothing proves it.
+
+What is computed from the upper bits of a lane's number, as the tile of a pixel is (``i >> 6``), is
+the same for all lanes of a warp, or for most of them, and so is what memory holds at such a place.
+An estimate, which never says whether something may be done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as Blocks
+
+from ccc.analysis.cfg import reachable
+from ccc.analysis.divergence import Divergence
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.lane_strides import is_coarse, lane_strides
+from ccc.ir.nodes import Instruction
+from ccc.ptx.opcodes import Effect
+
+_SPACES = ("global", "const", "shared")
+"""Where lanes find the same at the same place."""
+
+
+class LikelyDivergence(Divergence):
+    """Which registers likely differ between the lanes of a warp."""
+
+    def __init__(self, facts: Facts):
+        strides = lane_strides(facts)
+        self._coarse = {
+            one for one in facts.function.instructions if is_coarse(one, strides, facts)
+        }
+        super().__init__(facts.function, facts.graph, facts.loops, facts.liveness)
+
+    @staticmethod
+    def of(facts: Facts) -> LikelyDivergence:
+        """That of a function."""
+        return facts.once(_of_function, facts.entry)
+
+    def is_source(self, instruction: Instruction) -> bool:
+        """Whether the result likely differs although all operands agree."""
+        if instruction.effects == Effect.READ and instruction.space in _SPACES:
+            return False
+        return super().is_source(instruction)
+
+    def agrees(self, instruction: Instruction) -> bool:
+        """Whether the result agrees although operands differ."""
+        return instruction in self._coarse or super().agrees(instruction)
+
+
+def _of_function(_: str, facts: Facts) -> LikelyDivergence:
+    return LikelyDivergence(facts)
+
+
+def turns_likely_agree(loop: Loop, facts: Facts) -> bool:
+    """Whether all lanes that begin a loop likely go round as often."""
+    likely = LikelyDivergence.of(facts).divergent_branches
+    return facts.deciding(loop).isdisjoint(likely)
+
+
+def likely_taken_together(entry: str, loop: Loop, facts: Facts) -> bool:
+    """Whether the lanes of a warp likely come to a block of a loop together, or none of them."""
+
+    def inside(label: str) -> set[str]:
+        before = facts.controllers[label] & loop.blocks
+        return {one for one in before if loop.blocks.issuperset(facts.graph.successors(one))}
+
+    deciding = reachable(inside, inside(entry))
+    return bool(deciding) and deciding.isdisjoint(LikelyDivergence.of(facts).divergent_branches)
+
+
+def parts_others(blocks: Blocks[str], facts: Facts) -> bool:
+    """Whether blocks hold a loop in which lanes of a warp likely go round as often, while lanes of
+    several warps need not."""
+    inside = (loop for loop in facts.loops if loop.blocks <= blocks)
+    return any(turns_likely_agree(one, facts) and not facts.turns_agree(one) for one in inside)
