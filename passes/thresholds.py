@@ -68,13 +68,17 @@ OWN_AT_ONCE = 4
 """Turns of its own list that a lane runs in a row, as nvcc unrolls loops."""
 OWN_LENGTH = 120
 """Instructions of all of them, at most. Not measured."""
-OWN_LOADS = 16
+OWN_LOADS = 8
 """The same of turns that only load, so that all wait for memory at the same time, as ptxas unrolls
 what nvcc has unrolled. On an H200 (2026-11-23), matrices with 17 and 27 entries round the diagonal
 in each row, lists run by their own lanes, original / ccc with 1, 4 and 16: pagerank 0.84, 0.87,
 0.98 and 0.70, 0.86, 1.00; spmv 0.79, 0.59, 0.77 and 0.66, 0.53, 0.65 (4: registers were spilled).
 That was beside 6 and 7 KB of shared memory for a block; without it, 16: pagerank 0.97, 1.06, spmv
-1.04, 1.18."""
+1.04, 1.18. Lanes whose lists are not of one length wait for one another in each of the rests of 8,
+4, 2 and 1 turns: with 16, 8 and 4 (2026-11-29) rows of 5 to 27 entries 1.04, 1.04, 1.00; sorted
+rows 0.98, 0.97, 0.95; sorted degrees 1.01, 1.06, 1.00; doubles 1.00, 1.03, 1.00; two lists a row
+0.89, 0.99, 0.94; windows 0.86, 0.89, 0.89; samples of a texture 0.83, 0.84, 0.88; blocks of rows
+1.13, 1.13, 1.17; web graphs (samples/nested) the same."""
 OWN_LOADS_LENGTH = 320
 """Instructions of all of these, at most. Not measured."""
 SHORT_LISTS = (4, 6, 8)
