@@ -17,7 +17,6 @@ from dataclasses import replace
 
 from ccc.analysis.paths.legality import holds_the_kernel
 from ccc.analysis.paths.model import AnnotatedLoop, Path
-from ccc.errors import CccError
 from ccc.passes.choice.exchange import (
     ADAPTIVE,
     ARMS,
@@ -34,13 +33,14 @@ from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.choice.stacks import share_of
 from ccc.passes.choice.streams import streams
+from ccc.passes.choice.warps import block_size, share_of_warps, speed_of
 from ccc.passes.choice.work import USUAL, Guess, Work, work_of_blocks
-from ccc.passes.launch_shape import SIZES, known_block_size, shared_bytes, shared_room
+from ccc.passes.launch_shape import known_block_size, shared_room
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING
-from ccc.passes.thresholds import HALF_SPEED, SHARE_EXCHANGE
+from ccc.passes.thresholds import SHARE_EXCHANGE
 from ccc.pipeline import Kernel
-from ccc.ptx.occupancy import likely_limits, likely_multiprocessors, occupancy
+from ccc.ptx.occupancy import likely_limits, likely_multiprocessors
 from ccc.ptx.throughput import Pipe
 from ccc.ptx.types import WARP_SIZE
 
@@ -49,8 +49,6 @@ Assignment = Mapping[Path, str]
 
 TOGETHER = tuple(one.name for one in COLLECTING if one.together)
 """What serves several branches with one exchange."""
-_USUAL_BLOCK = 256
-"""The threads of a block, where nobody says how many."""
 
 
 class LoopCost:
@@ -178,7 +176,7 @@ class LoopCost:
         slots = self._busy(work) / self._speed(served)
         stays = self._kernel.may_keep_blocks and names <= {*SHARED_OUT}
         if names and self._is_of_blocks and not stays:
-            slots += BLOCK_LEAVES * WARP_SIZE / self._block_size
+            slots += BLOCK_LEAVES * WARP_SIZE / block_size(self._kernel)
         return slots
 
     def _path(
@@ -271,12 +269,12 @@ class LoopCost:
     def _speed(self, served: Assignment) -> float:
         """What is left of a kernel's speed by the warps that have room beside the stacks, and with
         the registers that it takes as far as these are known."""
-        return _speed_of(self._occupancy(served), self._occupancy({}))
+        return speed_of(self._occupancy(served), self._occupancy({}))
 
     def speed_of_registers(self, served: Assignment) -> float:
         """What is left of it by the registers alone."""
         few = self._occupancy(served, self._registers({}))
-        return _speed_of(self._occupancy(served), few)
+        return speed_of(self._occupancy(served), few)
 
     def fewer_warps(self, served: Assignment) -> str | None:
         """What registers cost, in words; None where that is nothing, or not known.
@@ -306,28 +304,8 @@ class LoopCost:
 
     def _occupancy(self, served: Assignment, registers: int | None = None) -> float:
         """The share of warps that there are, with those ``registers`` if not with its own."""
-        kernel, block = self._kernel, self._block_size
         registers = self._registers(served) if registers is None else registers
-        shared = (shared_bytes(kernel) or 0) + self.share(served) * -(-block // WARP_SIZE)
-        try:
-            return occupancy(kernel.arch, registers, shared, block).fraction
-        except CccError:
-            return 0.0
-
-    @property
-    def _block_size(self) -> int:
-        """The threads of a block, or what is usual where nobody says how many."""
-        kernel = self._kernel
-        is_said = kernel.options.max_block or {*SIZES} & set(kernel.function.limits)
-        known = known_block_size(kernel.function, kernel.options.max_block)
-        return known if is_said else _USUAL_BLOCK
-
-
-def _speed_of(after: float, before: float) -> float:
-    """What is left of a kernel's speed with another share of its warps."""
-    if not before or not after:
-        return 1.0
-    return after / (after + HALF_SPEED) * (before + HALF_SPEED) / before
+        return share_of_warps(self._kernel, registers, self.share(served))
 
 
 def _sharing(name: str, served: Assignment) -> int:

@@ -40,7 +40,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
+from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.facts import Facts
+from ccc.analysis.likeness import turns_likely_agree
 from ccc.analysis.paths.find import find_paths
 from ccc.analysis.paths.iteration_space import IterationSpace, find_iteration_space
 from ccc.analysis.paths.locate import INNER_LOOPS, annotated_loops, extent, is_no_loop, located
@@ -56,6 +58,7 @@ from ccc.passes.choice.before import (
     flattening_at_worst,
     said_or_guessed,
 )
+from ccc.passes.choice.warps import speed_of_tried
 from ccc.passes.choice.work import work_of_blocks
 from ccc.passes.flattening.flattened_loop import FlattenedLoop
 from ccc.passes.flattening.grid_space import find_grid_space
@@ -155,14 +158,17 @@ def _choice(nest: Nest, path: FoundPath, request: Request, kernel: Kernel) -> di
     one that is not.
 
     A profile has to speak for it. A counter of the launch is taken without one, too, where little
-    can be lost: turns are long, and no iteration is without one.
+    can be lost: turns are long, no iteration is without one, and registers leave its warps; and
+    something may be gained: nothing says that lanes go round as often.
     """
     lanes, facts, pooled = counted([path], kernel), kernel.facts, request.name == COUNTER
     if lanes and flattening(nest, lanes[0], kernel, pooled=pooled) < FLATTEN_GAIN:
         return None
     if pooled:
         always = all(facts.dominators.dominates(path.entry, one) for one in nest.outer.latches)
-        if not always or flattening_at_worst(nest, kernel) < LOSS:
+        agree = trip_count(nest.inner, facts) or turns_likely_agree(nest.inner, facts)
+        worst = flattening_at_worst(nest, kernel) * speed_of_tried(kernel)
+        if not always or worst < LOSS or (agree and not lanes):
             return None
     if _holds_more(kernel, path, nest, ARMS if pooled else OTHERS):
         return None

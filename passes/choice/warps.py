@@ -1,0 +1,45 @@
+"""What is left of a kernel's speed by the warps that a multiprocessor has room for."""
+
+from __future__ import annotations
+
+from ccc.errors import CccError
+from ccc.passes.launch_shape import SIZES, known_block_size, shared_bytes
+from ccc.passes.thresholds import HALF_SPEED
+from ccc.pipeline import Kernel
+from ccc.ptx.occupancy import occupancy
+from ccc.ptx.types import WARP_SIZE
+
+_USUAL_BLOCK = 256
+"""The threads of a block, where nobody says how many."""
+
+
+def speed_of(after: float, before: float) -> float:
+    """What is left of a kernel's speed with another share of its warps."""
+    if not before or not after:
+        return 1.0
+    return after / (after + HALF_SPEED) * (before + HALF_SPEED) / before
+
+
+def share_of_warps(kernel: Kernel, registers: int, stack: int = 0) -> float:
+    """The share of a multiprocessor's warps that there are, if a thread takes so many registers and
+    a warp so many bytes for stacks; 0 where that is not known."""
+    block = block_size(kernel)
+    shared = (shared_bytes(kernel) or 0) + stack * -(-block // WARP_SIZE)
+    try:
+        return occupancy(kernel.arch, registers, shared, block).fraction
+    except CccError:
+        return 0.0
+
+
+def block_size(kernel: Kernel) -> int:
+    """The threads of a block, or what is usual where nobody says how many."""
+    is_said = kernel.options.max_block or {*SIZES} & set(kernel.function.limits)
+    known = known_block_size(kernel.function, kernel.options.max_block)
+    return known if is_said else _USUAL_BLOCK
+
+
+def speed_of_tried(kernel: Kernel) -> float:
+    """What is left of its speed by the registers of what was chosen first; all of it where nobody
+    has told them."""
+    before, after = kernel.tried or (0, 0)
+    return speed_of(share_of_warps(kernel, max(before, after)), share_of_warps(kernel, before))
