@@ -59,7 +59,6 @@ HELPERS = (
     "ccc.passes.context_collection.collector",
     "ccc.passes.context_collection.task_code",
     "ccc.passes.context_collection.context_stack",
-    "ccc.passes.choice.warps",
     "ccc.passes.grid_stride.dynamic_schedule",
     "ccc.passes.context_collection.block_lists",
     "ccc.passes.context_collection.engagement",

@@ -6,14 +6,12 @@ What is expected has to gain, and what may be, where nothing is known, must not 
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.facts import Facts
-from ccc.analysis.likeness import likely_taken_together, parts_others, turns_likely_agree
+from ccc.analysis.likeness import parts_others
 from ccc.analysis.paths.last_test import find_last_test
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.options import COLLECT
@@ -21,7 +19,7 @@ from ccc.passes.choice.chosen import LEAVE, Chosen
 from ccc.passes.choice.cost_model import TOGETHER, LoopCost
 from ccc.passes.choice.exchange import ADAPTIVE, ARMS, TURNS
 from ccc.passes.choice.inner_loops import SHARED_OUT
-from ccc.passes.choice.lanes import Lanes, expected_lanes
+from ccc.passes.choice.loop_costs import LoopCosts
 from ccc.passes.choice.nesting import (
     forced_by,
     loops_around,
@@ -29,7 +27,6 @@ from ccc.passes.choice.nesting import (
     with_path,
     with_paths,
 )
-from ccc.passes.choice.work import SHORT, guesses
 from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.policy import REPEATING, batches_pay
 from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_exact, is_of_others
@@ -50,7 +47,6 @@ from ccc.passes.thresholds import (
     PLAIN_WITH_END,
     SEVERAL,
     SEVERAL_GAIN,
-    UNKNOWN_TURNS,
 )
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import LOADS
@@ -79,15 +75,13 @@ class StrategySearch:
     """The strategies that the paths of one loop may get.
 
     Args:
-        cost: of the loop, as is expected.
-        worst: the same, with the worst case where nothing is known of the lanes.
-        short: as is expected, if paths are as short as what nobody has told lets them be.
-        short_worst: the same, with nobody waiting for memory, which would hide what it takes.
+        costs: what the loop may cost.
         asked: what the user has chosen.
         forced: what serves loops for the sake of what was asked for in them.
         kernel: the kernel.
 
     Attributes:
+        cost: of the loop, as is expected.
         order: the paths, those first that get stacks first.
     """
 
@@ -96,18 +90,13 @@ class StrategySearch:
 
     def __init__(
         self,
-        cost: LoopCost,
-        worst: LoopCost,
-        short: LoopCost,
-        short_worst: LoopCost,
+        costs: LoopCosts,
         asked: Mapping[Path, str],
         forced: Mapping[Path, str],
         kernel: Kernel,
     ):
-        self.cost = cost
-        self._worst = worst
-        self._short = short
-        self._short_worst = short_worst
+        self.cost = costs.expected
+        self._costs = costs
         self._requests = asked
         self._forced = forced
         counted = {path: _counted(name, path) for path, name in asked.items()}
@@ -115,44 +104,17 @@ class StrategySearch:
         self._facts = kernel.facts
         self._is_tried = kernel.trying
         self._able_beside = functools.cache(self._able)  # asked for each of a hundred branches
-        self.order = sorted(cost.paths, key=self._rank)
+        self.order = sorted(self.cost.paths, key=self._rank)
         self._free = [path for path in self.order if path not in self._asked]
 
     @staticmethod
     def of(loop: AnnotatedLoop, paths: Sequence[Path], kernel: Kernel) -> StrategySearch:
         """That of some paths of a loop."""
-        arms = Counter(path.marker.identifier for path in paths)
-
-        def worst(path: Path, around: Lanes) -> Lanes:
-            return Lanes.worst(path, around, max(1, arms[path.marker.identifier]))
-
-        asked = {
-            path: request for path in paths if (request := kernel.request_of(path)) is not None
-        }
-
-        def turns(path: Path) -> int | None:
-            own = next(loop for loop in kernel.facts.loops if loop.header == path.entry)
-            constant = trip_count(own, kernel.facts)
-            agree = constant is None and turns_likely_agree(own, kernel.facts)
-            return UNKNOWN_TURNS if agree else constant
-
-        def usual(path: Path, around: Lanes) -> Lanes:
-            if not path.repeats and likely_taken_together(path.entry, path.turn, kernel.facts):
-                return Lanes.alike(path, around, max(1, arms[path.marker.identifier]))
-            return Lanes.usual(path, around)
-
-        usual_lanes = expected_lanes(paths, kernel.known, usual, turns)
-        # Registers are weighed with what is expected: the worst case tells what lanes may cost.
-        cost = LoopCost(loop, paths, usual_lanes, kernel)
-        worst_lanes = expected_lanes(paths, kernel.known, worst, turns)
-        worst_cost = LoopCost(loop, paths, worst_lanes, kernel, is_worst=True)
-        is_guess = any(guesses(one.blocks, kernel.facts, one.entry * one.repeats) for one in paths)
-        short = LoopCost(loop, paths, usual_lanes, kernel, unknown=SHORT) if is_guess else cost
-        hidden = LoopCost(loop, paths, usual_lanes, kernel, True, SHORT) if is_guess else cost
+        requests = {path: kernel.request_of(path) for path in paths}
+        asked = {path: request for path, request in requests.items() if request is not None}
         names = {path: str(request) for path, request in asked.items()}
-        return StrategySearch(
-            cost, worst_cost, short, hidden, names, forced_by(asked, paths), kernel
-        )
+        costs = LoopCosts.of(loop, paths, kernel)
+        return StrategySearch(costs, names, forced_by(asked, paths), kernel)
 
     def _rank(self, path: Path) -> tuple[float, float]:
         """Those with the highest priority first, and of these the costliest."""
@@ -226,7 +188,7 @@ class StrategySearch:
             cost, mine, found, at_worst, too_large, fewer, missing, with_it,
             is_alone=len(same) == 1, waits=self.cost.waits_for_memory,
             iterations=self.cost.iterations,
-            if_short={} if self._has_known_length(path) else ratios(self._short),
+            if_short={} if self._has_known_length(path) else ratios(self._costs.short),
         )  # fmt: skip
 
     def _missing_of(
@@ -323,7 +285,7 @@ class StrategySearch:
         if worst < LOSS:
             told = span_of(worst, worst, [LOSS])
             return f"{told} in the worst case with what else is chosen, where {LOSS:g} is the least"
-        if self._worst not in cases:
+        if self._costs.worst not in cases:
             return None
         branches = [one for one in changed if not one.repeats]
         if any(_asks_constants(one, self._facts) for one in branches):
@@ -334,7 +296,7 @@ class StrategySearch:
         if speed < LOSS_OF_MEMORY and self.cost.idles_for_memory:
             told = f"{span_of(speed, speed, [LOSS_OF_MEMORY])} with its registers"
             return f"{told} if no lane takes it, where {LOSS_OF_MEMORY:g} is the least"
-        worst = self._ratio(promised, after, self._worst) * speed
+        worst = self._ratio(promised, after, self._costs.worst) * speed
         if worst >= LOSS_OF_WARPS:
             return None
         told = span_of(worst, worst, [LOSS_OF_WARPS])
@@ -345,12 +307,12 @@ class StrategySearch:
         is known, and that loops in them go round seldom, or ways in them are hardly taken."""
         lanes_known = all(self.cost.paths[one].lanes.is_known for one in paths)
         length_known = all(self._has_known_length(one) for one in paths)
-        short = [] if length_known else [self._short, self._short_worst]
-        return [self._worst] * (not lanes_known) + short
+        short = [] if length_known else [self._costs.short, self._costs.short_at_worst]
+        return [self._costs.worst] * (not lanes_known) + short
 
     def _has_known_length(self, path: Path) -> bool:
         """Whether no ways and turns of loops had to be guessed for the length of a path."""
-        return self.cost.paths[path].own == self._short.paths[path].own
+        return self.cost.paths[path].own == self._costs.short.paths[path].own
 
     def _speed_of_registers(self, served: Mapping[Path, str]) -> float:
         return self.cost.speed_of_registers({**self._asked, **served})

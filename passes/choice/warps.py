@@ -36,10 +36,3 @@ def block_size(kernel: Kernel) -> int:
     is_said = kernel.options.max_block or {*SIZES} & set(kernel.function.limits)
     known = known_block_size(kernel.function, kernel.options.max_block)
     return known if is_said else _USUAL_BLOCK
-
-
-def speed_of_tried(kernel: Kernel) -> float:
-    """What is left of its speed by the registers of what was chosen first; all of it where nobody
-    has told them."""
-    before, after = kernel.tried or (0, 0)
-    return speed_of(share_of_warps(kernel, max(before, after)), share_of_warps(kernel, before))

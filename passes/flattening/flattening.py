@@ -58,7 +58,6 @@ from ccc.passes.choice.before import (
     flattening_at_worst,
     said_or_guessed,
 )
-from ccc.passes.choice.warps import speed_of_tried
 from ccc.passes.choice.work import work_of_blocks
 from ccc.passes.flattening.flattened_loop import FlattenedLoop
 from ccc.passes.flattening.grid_space import find_grid_space
@@ -158,8 +157,8 @@ def _choice(nest: Nest, path: FoundPath, request: Request, kernel: Kernel) -> di
     one that is not.
 
     A profile has to speak for it. A counter of the launch is taken without one, too, where little
-    can be lost: turns are long, no iteration is without one, and registers leave its warps; and
-    something may be gained: nothing says that lanes go round as often.
+    can be lost, and something may be gained: turns are long, no iteration is without one, and
+    nothing says that lanes go round as often.
     """
     lanes, facts, pooled = counted([path], kernel), kernel.facts, request.name == COUNTER
     if lanes and flattening(nest, lanes[0], kernel, pooled=pooled) < FLATTEN_GAIN:
@@ -167,8 +166,7 @@ def _choice(nest: Nest, path: FoundPath, request: Request, kernel: Kernel) -> di
     if pooled:
         always = all(facts.dominators.dominates(path.entry, one) for one in nest.outer.latches)
         agree = trip_count(nest.inner, facts) or turns_likely_agree(nest.inner, facts)
-        worst = flattening_at_worst(nest, kernel) * speed_of_tried(kernel)
-        if not always or worst < LOSS or (agree and not lanes):
+        if not always or flattening_at_worst(nest, kernel) < LOSS or (agree and not lanes):
             return None
     if _holds_more(kernel, path, nest, ARMS if pooled else OTHERS):
         return None

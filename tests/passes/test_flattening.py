@@ -271,13 +271,6 @@ def test_it_serves_no_others(place: str, instead: str) -> None:
     assert all(one.strategy != "counter(2)" for one in chosen(changed))
 
 
-@pytest.mark.parametrize(("registers", "is_taken"), [(32, True), (48, False)])
-def test_a_counter_that_nobody_asked_for_costs_no_warps(registers: int, is_taken: bool) -> None:
-    made = compiler.transform(LONG_TURNS, tried={"k": (32, registers)})
-    (found,) = made.remarks["k"]
-    assert (found.strategy == "counter(2)") == is_taken
-
-
 @pytest.mark.parametrize("turns", ["mov.u32 %r4, 3;", "shr.u32 %r4, %r2, 5;"])
 def test_turns_that_agree_need_no_counter(turns: str) -> None:
     alike = LONG_TURNS.replace("and.b32 %r4, %r3, 3;", turns)

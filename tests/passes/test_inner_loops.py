@@ -159,9 +159,9 @@ def test_lanes_with_lists_of_their_own_find_in_the_cache_what_there_is_room_for(
 
 def test_turns_in_a_row_share_what_leads_to_the_next_one() -> None:
     turn = turn_of(ALONG)
-    assert turn.in_a_row == 16
+    assert turn.in_a_row == 8
     assert turn.steps.instructions == 5  # two adds, one of 64 bits, the test and the branch
-    assert turn.saved(100).instructions == 5 * 15 / 16
+    assert turn.saved(100).instructions == 5 * 7 / 8
     assert turn.saved(2).instructions == 5 / 2
     assert turn.saved(1).instructions == 0
     assert turn_of(STORES).in_a_row == 4
