@@ -117,7 +117,8 @@ def keep_warps(kernel: Kernel, share: float = 1.0, stack: int = 0) -> None:
     """Have ptxas take no more registers than leave room for a share of the original's warps, as
     far as shared memory has room for a stack of so many bytes in each.
 
-    Bounds of the user's own stay what they are (PTX ISA, ".minnctapersm", ".maxnreg").
+    Bounds of the user's own stay what they are: the directives go before what ptxas is asked for
+    by option (PTX ISA, ".minnctapersm", ".maxnreg").
     """
     function, bound = kernel.function, warps_bound(kernel, share, stack)
     if bound is not None:
@@ -137,7 +138,8 @@ def warps_bound(
     """
     function, known = kernel.function, set(kernel.function.limits)
     before = kernel.tried[0] if kernel.tried else None
-    if before == 0 or known & {LEAST_BLOCKS, MOST_REGISTERS}:
+    is_bound = kernel.options.max_registers or known & {LEAST_BLOCKS, MOST_REGISTERS}
+    if before == 0 or is_bound:
         return None
     block = known_block_size(function, kernel.options.max_block)
     used = shared_bytes(kernel) or 0

@@ -78,9 +78,11 @@ def test_a_long_list_is_looked_for_once() -> None:
     assert many <= few + 32 * 32  # it may end some steps later
 
 
-def limits_of(text: str, tried: dict[str, tuple[int, int]] | None = None) -> str | None:
+def limits_of(
+    text: str, tried: dict[str, tuple[int, int]] | None = None, **asked: int
+) -> str | None:
     """The blocks that ptxas is told to leave room for, if any."""
-    made = compiler.transform(text, Options(strategy="engage"), tried=tried or {})
+    made = compiler.transform(text, Options(strategy="engage"), tried=tried or {}, **asked)
     words = made.ptx.split()
     found = made.remarks["k"][-1].details.get("least_blocks")
     told = words[words.index(".minnctapersm") + 1] if ".minnctapersm" in words else None
@@ -116,6 +118,7 @@ def test_bounds_of_the_user_stay() -> None:
     assert limits_of(SUMS.replace(BLOCK, f"{BLOCK}.minnctapersm 4\n")) == "4"
     assert limits_of(SUMS.replace(BLOCK, f"{BLOCK}.maxnreg 40\n")) is None
     assert limits_of(SUMS.replace(BLOCK, "")) is None
+    assert limits_of(SUMS, max_registers=24) is None
 
 
 def test_nothing_is_bound_where_nothing_is_added_up_or_known() -> None:
