@@ -12,6 +12,7 @@ from pathlib import Path
 
 import breadth
 import pytest
+from folders import FEW_HEADERS
 
 from ccc import files
 from ccc.device import gpu
@@ -124,9 +125,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def bless(pytestconfig: pytest.Config) -> bool:
     """Whether golden tests write what they get instead of comparing it."""
     return bool(pytestconfig.getoption("--bless"))
-
-
-FEW_HEADERS = Path(__file__).parent / "support" / "few_headers"
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ annotated, and what serves it; ``pytest --bless`` writes it anew.
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from device_code import device_code
 from emulating import needs_nvcc
 from folders import SAMPLES, TESTS
 
@@ -17,7 +17,6 @@ from ccc.compiler.said import DevicePass
 from ccc.compiler.unit import translate
 from ccc.frontend.marking import Annotated
 from ccc.options import Options
-from ccc.toolkit import find as toolchain
 
 pytestmark = [needs_nvcc, pytest.mark.usefixtures("few_headers")]
 
@@ -29,11 +28,8 @@ def chosen(kernel: Path, folder: Path) -> list[str]:
     """What is chosen for the paths of a source, as the shim does it."""
 
     def compile_(marked: str, _: bool) -> str:
-        file, output = folder / "k.cu", folder / "k.ptx"
-        file.write_text(marked)
-        words = ["-ptx", "-w", "-arch=sm_90", f"-I{kernel.parent}", str(file), "-o", str(output)]
-        subprocess.run([str(toolchain.find().nvcc), *words], check=True)
-        return output.read_text()
+        (folder / "k.cu").write_text(marked)
+        return device_code(folder / "k.cu", "-w", "-arch=sm_90", f"-I{kernel.parent}")
 
     done = DevicePass()
     translate(Annotated(kernel.read_text(), kernel.name), compile_, Options(), done)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from device_code import device_code
 
 from ccc.compiler.said import DevicePass
 from ccc.compiler.unit import translate
@@ -85,15 +85,13 @@ Compiler = Callable[[str], str]
 def compiler(tmp_path: Path) -> Compiler:
     """CUDA -> PTX."""
     try:
-        nvcc = toolchain.find().nvcc
+        toolchain.find()
     except CccError as error:
         pytest.skip(error.message)
 
     def compile_(source: str) -> str:
-        file, output = tmp_path / "k.cu", tmp_path / "k.ptx"
-        file.write_text(source)
-        subprocess.run([nvcc, "-w", "-ptx", "-arch=sm_90", file, "-o", output], check=True)
-        return output.read_text()
+        (tmp_path / "k.cu").write_text(source)
+        return device_code(tmp_path / "k.cu", "-w", "-arch=sm_90")
 
     return compile_
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from device_code import device_code
 from folders import TESTS
 from saying import said
 
@@ -31,11 +31,8 @@ def compiler(folder: Path, refused: type[Exception] | None) -> Callable[[str, bo
     def compile_(marked: str, _: bool) -> str:
         if refused is not None and marked.count(GIVEN) > plain:
             raise refused("no")
-        file, output = folder / "k.cu", folder / "k.ptx"
-        file.write_text(marked)
-        nvcc = toolchain.find().nvcc
-        subprocess.run([nvcc, "-ptx", "-arch=sm_90", file, "-o", output], check=True)
-        return output.read_text()
+        (folder / "k.cu").write_text(marked)
+        return device_code(folder / "k.cu", "-arch=sm_90")
 
     return compile_
 

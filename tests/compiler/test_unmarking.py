@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 from annotated import loop
 from breadth import one_in
+from device_code import device_code
 from emulating import needs_nvcc
 from folders import ROOT, TESTS
 from marker_cost import sources
@@ -21,7 +21,6 @@ from ccc.compiler.unmarking import without_markers
 from ccc.frontend.marking import Annotated
 from ccc.ir.arm_markers import as_comments
 from ccc.options import Options
-from ccc.toolkit import find as toolchain
 
 pytestmark = [needs_nvcc, pytest.mark.usefixtures("few_headers")]
 
@@ -50,11 +49,8 @@ class Compiler:
 
     def __call__(self, text: str, _: bool = False) -> str:
         self.runs += 1
-        file, output = self.folder / "k.cu", self.folder / "k.ptx"
-        file.write_text(text)
-        words = ["-ptx", "-w", "-arch=sm_90", f"-I{ROOT / 'samples'}", str(file), "-o", str(output)]
-        subprocess.run([str(toolchain.find().nvcc), *words], check=True)
-        return output.read_text()
+        (self.folder / "k.cu").write_text(text)
+        return device_code(self.folder / "k.cu", "-w", "-arch=sm_90", f"-I{ROOT / 'samples'}")
 
 
 @pytest.fixture

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from annotated import loop
+from device_code import device_code
 from emulating import needs_nvcc
 
 from ccc.errors import CccError
@@ -15,7 +15,6 @@ from ccc.frontend.stripping import as_operator
 from ccc.ir.arm_markers import as_comments, declare, statement
 from ccc.ir.markers import hide_markers, parse_marker
 from ccc.parse import parse_function, parse_module
-from ccc.toolkit import find as toolchain
 
 COMMENT = "// ccc.then 3 a_b/k=20.cu:7:5 prob=0.125"
 NAME = statement(COMMENT).removeprefix("(void)").rstrip(";")
@@ -181,9 +180,6 @@ def test_variables_of_others_are_left_to_them() -> None:
 
 
 def compiled(text: str, folder: Path, *options: str) -> str:
-    file, output = folder / "k.cu", folder / "k.ptx"
-    file.write_text(text)
+    (folder / "k.cu").write_text(text)
     arch = [] if any(option.startswith("-arch") for option in options) else ["-arch=sm_90"]
-    words = ["-ptx", *arch, *options, str(file), "-o", str(output)]
-    subprocess.run([str(toolchain.find().nvcc), *words], check=True)
-    return output.read_text()
+    return device_code(folder / "k.cu", *arch, *options)

@@ -1,4 +1,5 @@
-"""Device code is the same whether nvcc reads all of its headers before it, or those of tests."""
+"""Device code is the same whether nvcc reads all of its headers before it, or those of tests; and
+whether nvcc makes it, or the two of its steps that tests take."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from device_code import device_code
 from emulating import needs_nvcc
 from nvcc_project import KERNEL
 
@@ -36,6 +38,7 @@ __global__ void others(float *x, double *d, unsigned *y, long long *z, float3 *f
     *f = make_float3(__int_as_float(i), x[1], x[2]);
     y[5] = __funnelshift_l(y[6], y[7], i) + __float2int_rn(__expf(x[10]));
     atomicAdd(d + 9, floor(sin(d[10])));
+    d[11] = exp(d[12]) + exp(x[11]) + log(x[12]) + copysignf(x[13], x[14]);
     z[2] = __cvta_generic_to_shared(z) + *(volatile char *)alloca(i);
 }
 """
@@ -55,6 +58,7 @@ def test_the_same_ptx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return str(done.stdout)
 
     short, read = made("-ptx"), made("-E")
+    assert device_code(source, "-arch=sm_90") == short
     monkeypatch.delenv("NVCC_PREPEND_FLAGS")
     assert made("-ptx") == short
     assert len(made("-E")) > 2 * len(read)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from device_code import device_code
 
 from ccc.compiler.said import DevicePass
 from ccc.compiler.unit import translate
@@ -20,16 +20,13 @@ from ccc.toolkit import find as toolchain
 def said(source: str, folder: Path, options: Options) -> list[str]:
     """What is said of a source, as the shim does it."""
     try:
-        nvcc = toolchain.find().nvcc
+        toolchain.find()
     except CccError as error:
         pytest.skip(error.message)
 
     def compile_(marked: str, _: bool) -> str:
-        file, output = folder / "k.cu", folder / "k.ptx"
-        file.write_text(marked)
-        command = [str(nvcc), "-ptx", "-arch=sm_90", "-lineinfo", str(file), "-o", str(output)]
-        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-        return output.read_text()
+        (folder / "k.cu").write_text(marked)
+        return device_code(folder / "k.cu", "-arch=sm_90", "-lineinfo")
 
     done = DevicePass()
     annotated = Annotated(source, str(folder / "k.cu"))

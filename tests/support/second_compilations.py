@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from device_code import device_code
 from folders import TESTS
 from marker_cost import sources
 from same_code import known_by
@@ -31,7 +32,6 @@ from ccc.errors import CccError
 from ccc.frontend.marking import Annotated
 from ccc.ir.arm_markers import as_comments
 from ccc.parse import parse_function, parse_module
-from ccc.toolkit import find as toolchain
 from ccc.tools.fuzz.build import name_of
 from ccc.tools.fuzz.generate import kernel
 from ccc.tools.fuzz.tree import source
@@ -105,11 +105,8 @@ def _compared(
 
 
 def _compiled(text: str, words: Sequence[str], folder: Path) -> str:
-    file, output = folder / "k.cu", folder / "k.ptx"
-    file.write_text(text)
-    command = [str(toolchain.find().nvcc), "-ptx", "-w", "-arch=sm_90", *words]
-    subprocess.run([*command, str(file), "-o", str(output)], check=True, capture_output=True)
-    return as_comments(output.read_text())
+    (folder / "k.cu").write_text(text)
+    return as_comments(device_code(folder / "k.cu", "-w", "-arch=sm_90", *words))
 
 
 def _all(given: Sequence[str], folder: Path) -> Iterator[Left]:

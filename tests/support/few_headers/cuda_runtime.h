@@ -73,12 +73,14 @@ DEVICE float powf(float, float);
 DEVICE float floorf(float);
 DEVICE float fabsf(float);
 DEVICE float fmaf(float, float, float);
+DEVICE float copysignf(float, float);
 DEVICE float fmaxf(float, float);
 DEVICE float fminf(float, float);
 DEVICE float rintf(float);
 DEVICE double sqrt(double);
 DEVICE double rsqrt(double);
 DEVICE double log(double);
+DEVICE double exp(double);
 DEVICE double rint(double);
 DEVICE double floor(double);
 DEVICE double sin(double);
@@ -102,6 +104,8 @@ BOTH(long long, long long, long long, ll)
 BOTH(unsigned long long, unsigned long long, unsigned long long, ull)
 BOTH(unsigned long long, long long, unsigned long long, ull)
 BOTH(unsigned long long, unsigned long long, long long, ull)
+inline __device__ float exp(float x) { return expf(x); }
+inline __device__ float log(float x) { return logf(x); }
 inline __device__ double atomicAdd(double *p, double v) { return __dAtomicAdd(p, v); }
 inline __device__ size_t __cvta_generic_to_shared(const void *p) {
     return __nv_cvta_generic_to_shared_impl(p);
@@ -120,7 +124,6 @@ inline __device__ float __ldg(const float *p) {
 // A name for several types means what it does with all of the headers, or nothing.
 __device__ float sqrt(float) = delete;
 __device__ float rsqrt(float) = delete;
-__device__ float log(float) = delete;
 __device__ float rint(float) = delete;
 __device__ float floor(float) = delete;
 __device__ float sin(float) = delete;

@@ -1,0 +1,52 @@
+"""What nvcc makes of device code, by those of its steps that make it.
+
+nvcc itself, the shells that it starts, its questions to the host's compiler, and what ptxas then
+says of the PTX take half of the time that a small kernel takes. That the result is the same is
+tested in ``nvcc/test_few_headers.py``.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+from ccc.toolkit import find as toolchain
+
+FOLDER = "/FOLDER"
+"""Stands for that of a source in what nvcc tells of its steps."""
+
+
+def device_code(source: Path, *options: str) -> str:
+    """The PTX of a source, as ``nvcc -ptx`` makes it, which goes into ``k.ptx`` beside it.
+
+    Raises:
+        CalledProcessError: it cannot be compiled.
+    """
+    flags = os.environ.get("NVCC_PREPEND_FLAGS", "")
+    environment, steps = _steps(source.name, options, flags)
+    for step in steps:
+        words = [word.replace(FOLDER, str(source.parent)) for word in step]
+        subprocess.run(words, env={**os.environ, **environment}, capture_output=True, check=True)
+    return (source.parent / "k.ptx").read_text()
+
+
+@functools.cache
+def _steps(
+    name: str, options: tuple[str, ...], _: str
+) -> tuple[dict[str, str], tuple[list[str], ...]]:
+    """The variables that nvcc sets, and the commands that preprocess and compile a source."""
+    words = ["--dryrun", "--keep", "--keep-dir", FOLDER, "-ptx", *options, f"{FOLDER}/{name}"]
+    command = [str(toolchain.find().nvcc), *words, "-o", f"{FOLDER}/k.ptx"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    lines = [line.removeprefix("#$ ") for line in told.splitlines()]
+    set_ = re.compile(r"(\w+)=(.*)").fullmatch
+    environment = {found[1]: found[2] for line in lines if (found := set_(line))}
+    shown = [line for line in lines if not set_(line)]
+    for variable, value in environment.items():
+        shown = [line.replace(f"${variable}/", f"{value}/") for line in shown]
+    preprocessed, compiled, *_ptxas = map(shlex.split, shown)
+    return environment, (preprocessed, compiled)
