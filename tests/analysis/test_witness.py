@@ -35,7 +35,7 @@ def name(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
 
 
-@pytest.mark.parametrize("path", one_in(5, ORIGINALS), ids=name)
+@pytest.mark.parametrize("path", one_in(10, ORIGINALS), ids=name)
 def test_lanes_agree_where_divergence_says_so(path: Path) -> None:
     golden = Golden.read(path)
     module = Module(golden.before)
@@ -44,14 +44,14 @@ def test_lanes_agree_where_divergence_says_so(path: Path) -> None:
             run(module, "k", golden.launch, schedule=schedule)
 
 
-@pytest.mark.parametrize("path", one_in(5, SMALL), ids=name)
+@pytest.mark.parametrize("path", one_in(10, SMALL), ids=name)
 def test_lanes_agree_in_code_that_the_passes_made(path: Path) -> None:
     golden = Golden.read(path)
     with witnessed():
         run(Module(golden.after), "k", golden.launch)
 
 
-@pytest.mark.parametrize("path", one_in(5, ORIGINALS), ids=name)
+@pytest.mark.parametrize("path", one_in(10, ORIGINALS), ids=name)
 def test_what_liveness_calls_dead_does_not_matter(path: Path) -> None:
     golden = Golden.read(path)
     expected, _ = run(Module(golden.before), "k", golden.launch)

@@ -141,7 +141,7 @@ def expected(kernel: str, rows: NDArray[np.int32]) -> NDArray[Any]:
 
 
 @pytest.mark.parametrize(
-    ("by", "sizes"), one_in(2, product(["cte::automatic", "cte::warp", "cte::block"], SIZES))
+    ("by", "sizes"), one_in(4, product(["cte::automatic", "cte::warp", "cte::block"], SIZES))
 )
 def test_lists_of_all_sizes(by: str, sizes: str) -> None:
     lengths = SIZES[sizes](np.random.default_rng(len(sizes)))

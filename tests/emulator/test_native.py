@@ -252,7 +252,7 @@ def test_a_launch_leaves_the_same_memory_and_counts(
 
 
 @needs_compiler
-@pytest.mark.parametrize("path", one_in(3, SMALL[::3]), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", one_in(5, SMALL[::3]), ids=lambda path: path.stem)
 def test_the_same_races_are_found(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With each of the barriers, and without the first, or the second."""
     golden = Golden.read(path)

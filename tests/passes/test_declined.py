@@ -112,7 +112,7 @@ PAIRS = [(path, one) for n, path in enumerate(EVERY) for one in ASKED[n % 4 :: 4
 
 @pytest.mark.parametrize(
     ("path", "strategy"),
-    one_in(22, PAIRS),
+    one_in(45, PAIRS),
     ids=lambda one: one.stem if isinstance(one, Path) else one,
 )
 def test_a_clause_that_does_not_apply_changes_nothing(path: Path, strategy: str) -> None:
@@ -154,7 +154,7 @@ def test_it_is_told_why(form: str, strategy: str, reason: str) -> None:
     assert f"strategy({strategy}){arm} does not apply: {reason}" in made.diagnostics[0]
 
 
-@pytest.mark.parametrize(("form", "strategy"), one_in(3, product(FORMS, ASKED[::4])))
+@pytest.mark.parametrize(("form", "strategy"), one_in(7, product(FORMS, ASKED[::4])))
 def test_so_it_is_with_what_was_measured(form: str, strategy: str, tmp_path: Path) -> None:
     ptx, plain = of_form(form)
     for one in remarks(plain):
@@ -164,7 +164,7 @@ def test_so_it_is_with_what_was_measured(form: str, strategy: str, tmp_path: Pat
         assert same(made, plain) or not is_declined(made, place_of(one), strategy)
 
 
-@pytest.mark.parametrize(("form", "strategy"), one_in(3, product(FORMS, ASKED)))
+@pytest.mark.parametrize(("form", "strategy"), one_in(7, product(FORMS, ASKED)))
 def test_what_the_option_asks_for_in_vain_changes_nothing(form: str, strategy: str) -> None:
     ptx, plain = of_form(form)
     made = transform(ptx, strategy=strategy)

@@ -14,7 +14,7 @@ from hypothesis import settings
 
 MANY = 3
 """From so many values on, not all run always of a test that is slow, ..."""
-ONE_OF = 5
+ONE_OF = 10
 """... but one of so many."""
 
 runs_long = False
@@ -38,7 +38,7 @@ def one_in(count: int, cases: Iterable[Any]) -> list[Any]:
 
 
 def sample(items: Iterable[pytest.Item]) -> None:
-    """Of a slow test with many values, one in five runs always."""
+    """Of a slow test with many values, one in ten runs always."""
     values: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("long"):
