@@ -79,10 +79,11 @@ def test_a_long_list_is_looked_for_once() -> None:
 
 
 def limits_of(
-    text: str, tried: dict[str, tuple[int, int]] | None = None, **asked: int
+    text: str, tried: dict[str, tuple[int, int]] | None = None, most: int | None = None
 ) -> str | None:
     """The blocks that ptxas is told to leave room for, if any."""
-    made = compiler.transform(text, Options(strategy="engage"), tried=tried or {}, **asked)
+    options = Options(strategy="engage", max_registers=most)
+    made = compiler.transform(text, options, tried=tried or {})
     words = made.ptx.split()
     found = made.remarks["k"][-1].details.get("least_blocks")
     told = words[words.index(".minnctapersm") + 1] if ".minnctapersm" in words else None
@@ -118,7 +119,7 @@ def test_bounds_of_the_user_stay() -> None:
     assert limits_of(SUMS.replace(BLOCK, f"{BLOCK}.minnctapersm 4\n")) == "4"
     assert limits_of(SUMS.replace(BLOCK, f"{BLOCK}.maxnreg 40\n")) is None
     assert limits_of(SUMS.replace(BLOCK, "")) is None
-    assert limits_of(SUMS, max_registers=24) is None
+    assert limits_of(SUMS, most=24) is None
 
 
 def test_nothing_is_bound_where_nothing_is_added_up_or_known() -> None:
@@ -133,8 +134,8 @@ def test_fewer_turns_are_run_at_once_where_warps_are_kept(
     monkeypatch: pytest.MonkeyPatch, keeping: list[str]
 ) -> None:
     monkeypatch.setattr(LoopCost, "idles_for_memory", True)
-    known = {"tried": {"k": (32, 48)}, "keeping": keeping}
-    made = compiler.transform(ENDS, Options(strategy="engage"), **known)
+    asked, tried = Options(strategy="engage"), {"k": (32, 48)}
+    made = compiler.transform(ENDS, asked, tried=tried, keeping=keeping)
     steps = {int(step) for step in re.findall(r"add.s32 \S+first\S*, \S+, (\d+);", made.ptx)}
     assert max(steps) // 32 == (AT_ONCE_OF_ALL if keeping else AT_ONCE)
     assert (".minnctapersm" in made.ptx) == bool(keeping)
