@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from ccc.analysis.fields import are_other_fields
 from ccc.ir.nodes import Instruction
-from ccc.ptx.opcodes import ATOMICS, KEEPS_BY_ZERO, LOADS
-from ccc.ptx.types import ANEW
+from ccc.ptx.opcodes import ATOMICS, KEEPS_BY, LOADS
+from ccc.ptx.types import ANEW, TYPES
 
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
@@ -30,10 +30,14 @@ def changes_nothing(instruction: Instruction, facts: Facts) -> bool:
     if instruction.name == "atom" and "cas" in instruction.modifiers:
         found, put = (facts.literal_in(instruction, o) or o for o in instruction.operands[2:4])
         return found == put
-    if instruction.name not in ATOMICS or not KEEPS_BY_ZERO.intersection(instruction.modifiers):
+    if instruction.name not in ATOMICS:
         return False
-    added = facts.literal_in(instruction, instruction.operands[-1])
-    return added is not None and added.integer == 0
+    kind = instruction.types[-1]
+    keeping = {KEEPS_BY.get((operation, kind)) for operation in instruction.modifiers} - {None}
+    given = facts.literal_in(instruction, instruction.operands[1 + (instruction.name == "atom")])
+    if given is None or given.integer is None:
+        return False
+    return given.integer % (1 << TYPES[kind].bits) in keeping
 
 
 def roots(instruction: Instruction, facts: Facts) -> frozenset[str] | None:

@@ -365,8 +365,16 @@ BROADCASTS: dict[str, tuple[tuple[int, ...] | None, ...]] = {
 """What the last operands of a collective must be for all lanes to get the same; None: any literal.
 (PTX ISA sections 9.7.9 and 9.7.13)"""
 
-KEEPS_BY_ZERO = frozenset({"add", "or", "xor"})
-"""Atomic operations that leave what they find if it is combined with 0."""
+KEEPS_BY = {
+    (operation, f"{kind}{bits}"): number % (1 << bits)
+    for bits in (32, 64)
+    for operation, kind, number in (
+        ("add", "u", 0), ("add", "s", 0), ("or", "b", 0), ("xor", "b", 0), ("and", "b", -1),
+        ("max", "u", 0), ("max", "s", 1 << (bits - 1)),
+        ("min", "u", -1), ("min", "s", (1 << (bits - 1)) - 1),
+    )
+}  # fmt: skip
+"""The number, without a sign, that leaves what an atomic operation on integers of a type finds."""
 MOVES_ON = frozenset({"add", "inc", "dec"})
 """The atomic operations that leave another value each time, unless they add nothing."""
 

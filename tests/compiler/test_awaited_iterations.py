@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
 KERNEL = """
 __device__ __noinline__ void wait(volatile int *flag, int number) { while (*flag != number); }
 __device__ __noinline__ int peek(int *flag) { return atomicAdd(flag, 0); }
+__device__ __noinline__ int both(int *one, int *other) { return peek(one) && peek(other); }
 __device__ __noinline__ int draw(int *next) { return atomicAdd(next, 1); }
 __global__ void k(const int *__restrict__ x, int *turn, volatile int *ready, float *v, int n) {
 #pragma ccc for
@@ -40,6 +41,9 @@ AWAITED = [
     ("while (*(volatile int *)turn != i);", "*(volatile int *)turn = i + 1;", ""),
     ("wait(&ready[x[i]], 1);", "ready[i] = 1;", ""),
     ("while (peek(&turn[x[i]]) == 0);", "atomicExch(&turn[i], 1);", ""),
+    ("while (!both(&turn[x[i]], &turn[x[i] / 2]));", "atomicExch(&turn[i], 1);", ""),
+    ("while (!atomicAnd(&turn[x[i]], -1));", "atomicExch(&turn[i], 1);", ""),
+    ("while (!atomicMax((unsigned *)&turn[x[i]], 0));", "atomicExch(&turn[i], 1);", ""),
     ("", "ready[i] = 1;", "while (!ready[x[i]]);"),
     ("", "atomicExch(&turn[i], 1);",
      "if (x[i] < 0) { while (!((volatile int *)turn)[i ^ 1]); v[i] += 5; }"),

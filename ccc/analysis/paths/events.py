@@ -81,18 +81,18 @@ def _only_looks(call: Instruction, facts: Facts) -> bool:
     their own."""
     known = _called(call, facts)
     return bool(known) and not any(
-        _takes(inside)
-        or any(
-            one.reads_time
-            or (
-                one.effects & Effect.WRITE
-                and one.name not in ATOMICS
-                and one.space not in OWN_SPACES
-            )
-            for one in inside.function.instructions
-        )
+        _takes(inside) or any(_changes(one, inside) for one in inside.function.instructions)
         for inside in known
     )
+
+
+def _changes(one: Instruction, inside: Facts) -> bool:
+    """Whether an instruction of a function makes a difference from time to time: an atomic
+    operation is judged by itself, and so is a function that is called and known."""
+    if one.effects & Effect.CALL:
+        return inside.callees.load(callee(one)) is None
+    is_write = one.effects & Effect.WRITE and one.name not in ATOMICS
+    return one.reads_time or bool(is_write and one.space not in OWN_SPACES)
 
 
 def _called(call: Instruction, facts: Facts) -> list[Facts]:
