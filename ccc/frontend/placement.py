@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ccc.errors import short
 from ccc.frontend.clause_names import ClauseNames
+from ccc.frontend.heads import conditionals, is_head_certain
 from ccc.frontend.syntax import (
     LOOPS,
     bodies_of,
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 _NOT_AT_RUN_TIME = re.compile(rb"if\s*(constexpr\b|!?\s*consteval\b)")
 _ELSE_IF = re.compile(r"(?:\}\s*)?else\s+if\b")
 _LABEL = re.compile(r"(?!default\b)(\w+\s*:)(?!:)")
-RESTRICT = frozenset(("__restrict__", "__restrict"))
-_CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(if|el|endif)", re.MULTILINE)
 _ROUNDED = 0.05
 """How much more than 1 the shares of cases come to that were rounded."""
 PATHS = {
@@ -268,9 +267,8 @@ class Placement:
             elif hiding or body.has_error:
                 known = f'"{hiding[0]}" is a macro' if hiding else "the rest cannot be read"
                 cause = f"it has no braces, and {known}"
-        if statement.has_error and _CONDITIONAL.search(
-            self.code, statement.start_byte, statement.end_byte
-        ):
+        text = self.code[statement.start_byte : statement.end_byte]
+        if statement.has_error and conditionals(text):
             cause = "#if cuts through it"
         if placed.name == "switch" and statement.has_error:
             cause = "its cases cannot be read"
@@ -283,22 +281,11 @@ class Placement:
         )
 
     def is_head_certain(self, placed: Placed) -> bool:
-        """Whether the head of the function around is what is compiled with its body: where macros
-        are not expanded, no ``#if`` that chooses among heads is in it, or ends behind it."""
+        """Whether the head of the function around is what is compiled with its body."""
         function = function_around(placed.statement)
-        body = function.child_by_field_name("body") if function else None
-        if self.macros is None or function is None or body is None:
+        if self.macros is None or function is None:
             return True
-        if _CONDITIONAL.search(self.code, function.start_byte, body.start_byte):
-            return False
-        depth = 0
-        end = max(placed.at, body.end_byte)
-        for found in _CONDITIONAL.finditer(self.code, body.start_byte, end):
-            word = found[1]
-            depth += {b"if": 1, b"endif": -1}.get(word, 0)
-            if depth < 0 or (word == b"el" and not depth):
-                return False
-        return RESTRICT.isdisjoint(self.macros)
+        return is_head_certain(function, placed.at, self.code, self.macros)
 
     def around(self, placed: Placed) -> Node | None:
         """The innermost annotated loop, or kernel, whose iterations hold a path."""

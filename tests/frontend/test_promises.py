@@ -7,6 +7,7 @@ import re
 import pytest
 from annotated import loop
 
+from ccc.frontend.headers import definitions
 from ccc.frontend.marking import SourceError, mark
 
 KERNEL = """\
@@ -57,12 +58,22 @@ PARTED = RESTRICTED.replace("int n", "int\n#if A\n*\n#endif\nn")
         f"#ifdef A\nHEAD\n#else\n{RESTRICTED} {{\n#endif\n",
         f"{PARTED} {{",
         f"#define __restrict__\n{RESTRICTED} {{",
+        # comments are blanks, and lines go on
+        f"/**/#if A\n{PLAIN} {{\n/**/#else\n{RESTRICTED} {{\n/**/#endif\n",
+        f"/*\n*/ #if A\n{PLAIN} {{\n/*\n*/ #else\n{RESTRICTED} {{\n/*\n*/ #endif\n",
+        f"#i\\\nf A\n{PLAIN} {{\n#e\\\nlse\n{RESTRICTED} {{\n#en\\\ndif\n",
+        f"%:if A\n{PLAIN} {{\n%:else\n{RESTRICTED} {{\n%:endif\n",
+        # macros may give what they are given in another order
+        f"#define HEAD(a, b) k(b, a)\n{RESTRICTED.replace(' k', ' HEAD')} {{",
+        f"#define HEAD(a, b) (b, a)\n{RESTRICTED.replace(' k', ' k HEAD')} {{",
+        f"{RESTRICTED.replace('int n', 'int HEAD(b) n')} {{",
     ],
 )
 def test_a_head_that_a_preprocessor_may_leave_out_promises_nothing(head: str) -> None:
     text = KERNEL.replace("__global__ void k(PARAMETERS) {", head)
     assert head in text
-    assert "restrict=" not in mark(text, "k.cu", macros=["HEAD", "__restrict__"]).text
+    macros = {"HEAD", *(name for name, _ in definitions([text], []))}
+    assert "restrict=" not in mark(text, "k.cu", macros=macros).text
 
 
 def test_a_kernel_whose_head_a_preprocessor_may_leave_out_promises_nothing() -> None:

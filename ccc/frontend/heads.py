@@ -1,0 +1,61 @@
+"""Whether the head of a function is what is compiled with its body, where no preprocessor has run.
+
+What ``#if`` leaves out is still there then, and a macro may give parameters in another order than
+they are written in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from ccc.frontend.no_code import NO_CODE
+from ccc.frontend.syntax import function_name, parameters
+
+if TYPE_CHECKING:
+    from ccc.frontend.syntax import Node
+
+_RESTRICT = frozenset(("__restrict__", "__restrict"))
+_CONTINUED = re.compile(rb"\\[ \t]*\r?\n")
+_NO_CODE = re.compile(NO_CODE, re.DOTALL | re.VERBOSE)
+_CONDITIONAL = re.compile(rb"^[^\S\n]*(?:#|%:)[^\S\n]*(if|el|endif)", re.MULTILINE)
+
+
+def conditionals(code: bytes) -> list[bytes]:
+    r"""How the directives begin by which a preprocessor chooses: lines that go on are joined, and
+    comments are blanks.
+
+    >>> conditionals(b"/* */ # if A\n/*\n*/#e\\\nlse\n// #endif\n")
+    [b'if', b'el']
+    """
+    joined = _CONTINUED.sub(b"", code).replace(b"\r", b"\n")
+    plain = _NO_CODE.sub(lambda found: b" " if found[0].startswith(b"/") else found[0], joined)
+    return _CONDITIONAL.findall(plain)
+
+
+def is_head_certain(function: Node, at: int, code: bytes, macros: Collection[str]) -> bool:
+    """Whether no ``#if`` that chooses among heads is in that of a function, or ends behind it, and
+    no macro hides what the parameters are.
+
+    Args:
+        function: the function, with its body.
+        at: a place up to which the text has to belong to that head, too.
+        code: the text.
+        macros: the macros that it may use.
+    """
+    body = function.child_by_field_name("body")
+    if body is None:
+        return True
+    listed = next((one.parent for one in parameters(function)), None)
+    is_hidden = function_name(function).decode(errors="replace") in macros
+    if is_hidden or (listed is not None and listed.has_error) or not _RESTRICT.isdisjoint(macros):
+        return False
+    if conditionals(code[function.start_byte : body.start_byte]):
+        return False
+    depth = 0
+    for word in conditionals(code[body.start_byte : max(at, body.end_byte)]):
+        depth += {b"if": 1, b"endif": -1}.get(word, 0)
+        if depth < 0 or (word == b"el" and not depth):
+            return False
+    return True
