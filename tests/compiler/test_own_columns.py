@@ -17,6 +17,7 @@ NAME(const float *__restrict__ x, const int *__restrict__ row, int *y, int *lock
     __shared__ int h[16][64];
     const int stride = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     const int lane = threadIdx.x & 31;
+    int *mine = y + 16 * thread;
 #pragma ccc for
     for (int i = thread; i < n; i += stride) {
 #pragma ccc if
@@ -34,6 +35,7 @@ NAME(const float *__restrict__ x, const int *__restrict__ row, int *y, int *lock
 OWN = {
     "shared": ("h[bin][threadIdx.x]++;", "h"),
     "global_": ("y[bin * stride + thread] += 3;", "y"),
+    "made_before_the_loop": ("mine[row[i] & 15]++;", "mine"),
     "found_there": ("y[row[i] * 64 + threadIdx.x] ^= bin;", "y"),
 }
 OTHER = {

@@ -11,6 +11,8 @@ from the counter; where it is made from the thread's number and from what is rea
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from ccc.analysis.defuse import trace
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.callee_accesses import differs, is_access, operand_of
@@ -60,23 +62,34 @@ def _own(access: Instruction, path: CheckedPath, facts: Facts) -> str:
     carried = facts.liveness.live_in(loop.header)
     names: set[str] = set()
     reads: list[Instruction] = []
-    worklist, seen = [*registers(operand_of(access, "addr"))], set[Register]()
+    worklist, seen = (
+        [*_made(access, registers(operand_of(access, "addr")), facts)],
+        set[Instruction](),
+    )
     while worklist:
-        register = worklist.pop()
-        if register in seen:
+        register, maker = worklist.pop()
+        if maker in inside and register in carried:
+            return ""
+        if maker in seen:
             continue
-        seen.add(register)
-        for maker in facts.makers.get(register, ()):
-            if maker in inside and register in carried:
-                return ""
-            if differs(maker) or maker.name in LOADS:
-                reads += [maker] if maker in inside else []
-                continue
-            names.update(one.name for one in maker.specials())
-            worklist += maker.used()
+        seen.add(maker)
+        if differs(maker) or maker.name in LOADS:
+            reads += [maker] if maker in inside else []
+            continue
+        names.update(one.name for one in maker.specials())
+        worklist += _made(maker, maker.used(), facts)
     own = sorted(one for one in names if SPECIAL_REGISTERS[one].varies == LANE)
     is_read = any(_is_of_a_lane(one, facts) for one in reads)
     return own[0].lstrip("%").replace("tid", "threadIdx") if own and is_read else ""
+
+
+def _made(
+    user: Instruction, read: Iterable[Register], facts: Facts
+) -> Iterator[tuple[Register, Instruction]]:
+    """What may have made the registers that an instruction reads, as they are there: nvcc may count
+    in the register that held the number of the thread."""
+    made = facts.reaching.of_uses(facts.homes[user])
+    return ((one, each.instruction) for one in set(read) for each in made.get((user, one), ()))
 
 
 def _is_of_a_lane(read: Instruction, facts: Facts) -> bool:
