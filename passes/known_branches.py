@@ -41,6 +41,8 @@ from ccc.ptx.types import TYPES
 
 _Read: TypeAlias = tuple[Operand, Instruction]
 """What an instruction reads."""
+_Part: TypeAlias = tuple[Operand, Instruction]
+"""A register, as an instruction makes it."""
 _DEPTH = 6
 """Additions that make a number of turns, at most."""
 _SIGNS = {"mov": (1,), "add": (1, 1), "sub": (1, -1), "not": (-1,)}
@@ -170,33 +172,40 @@ class _Branches:
         other.subtract(one)
         return other.pop(None, 0) % (1 << bits.pop()) == 1 and not any(other.values())
 
-    def _sum(self, read: _Read, depth: int) -> Counter[Operand | None] | None:
-        """What a value is the sum of, registers and under None a number; None if that may have
-        changed since it was made."""
+    def _sum(self, read: _Read, depth: int) -> Counter[_Part | None] | None:
+        """What a value is the sum of, registers as something made them, and under None a number;
+        None if it is not known what made it."""
         if (literal := self.facts.literal(read[0])) is not None:
             return Counter({None: literal.integer}) if literal.integer is not None else None
         maker = self._maker(read)
         if maker is None:
             return None
+        whole = (read[0], maker)
         if maker.name not in _SIGNS or maker.modifiers != maker.types or not depth:
-            return Counter({read[0]: 1})
-        found: Counter[Operand | None] = Counter({None: -(maker.name == "not")})
+            return Counter({whole: 1})
+        found: Counter[_Part | None] = Counter({None: -(maker.name == "not")})
         for sign, source in zip(_SIGNS[maker.name], maker.operands[1:], strict=True):
             added = self._sum((source, maker), depth - 1)
             if added is None:
-                return Counter({read[0]: 1})
+                return Counter({whole: 1})
             found.update({key: sign * times for key, times in added.items()})
         return found
 
     def _maker(self, read: _Read) -> Instruction | None:
-        """The only instruction that makes a value, if it stands on all ways to where that is read.
+        """The only instruction that may have made a value where that is read, if it stands on all
+        ways there.
 
-        So two that read it, on all ways to one place, have read the same when control comes there.
+        So two that read what it has made, on all ways to one place, have read the same when control
+        comes there: behind where it has run last, each has run again.
         """
         value, user = read
-        made = self.facts.maker(value)
-        if made is None:
+        if not isinstance(value, Register):
             return None
-        (home, number), (place, own) = self._homes[made], self._homes[user]
+        place, own = self._homes[user]
+        found = self.facts.reaching.of_uses(place)[user, value]
+        made = found[0].instruction if len(found) == 1 else None
+        if made is None or made.guard is not None:
+            return None
+        home, number = self._homes[made]
         is_before = number < own if home == place else self.facts.dominators.dominates(home, place)
         return made if is_before else None

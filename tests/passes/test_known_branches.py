@@ -46,11 +46,14 @@ BEHIND:
 MADE = "add.s32 %r5, %r6, -1;"
 
 
-def changes(old: str = "", new: str = "") -> tuple[list[str], list[str]]:
-    """The instructions that go, and those that come, in the text with a part of it replaced."""
+def changes(*parts: str) -> tuple[list[str], list[str]]:
+    """The instructions that go, and those that come, in the text with ``parts`` of it replaced:
+    each old one, and the new one."""
     text = TEXT.replace("@MADE", MADE)
-    assert old in text
-    function = parse_function(next(iter(parse_module(text.replace(old, new), "k").functions)))
+    for old, new in zip(parts[::2], parts[1::2], strict=True):
+        assert old in text
+        text = text.replace(old, new)
+    function = parse_function(next(iter(parse_module(text, "k").functions)))
     before = list(map(str, function.instructions))
     KnownBranches().run(Kernel(function, Facts(function)))
     after = list(map(str, function.instructions))
@@ -99,3 +102,34 @@ def test_other_ways_to_ask(old: str, new: str) -> None:
 )
 def test_what_is_not_known(old: str, new: str) -> None:
     assert changes(old, new) == ([], [])
+
+
+COUNTED = (
+    "add.s32 %r6, %r10, %r1;",
+    "shl.b32 %r3, %r9, 2; sub.s32 %r6, %r10, %r3;",
+    MADE,
+    "BETWEEN not.b32 %r4, %r3; add.s32 %r5, %r10, %r4;",
+    "add.s32 %r8, %r8, -4;",
+    "add.s32 %r8, %r8, -4; add.s32 %r3, %r3, 4;",
+)
+"""The turns are counted in a register that their number was made from."""
+
+
+@pytest.mark.parametrize(
+    ("parts", "known"),
+    [
+        (("BETWEEN", ""), True),
+        (("BETWEEN", "mul.lo.s32 %r3, %r3, 5;"), False),
+        (("BETWEEN", "@%p3 mov.u32 %r3, %r7;"), False),
+        (
+            ("BETWEEN", "", "    and.b32 %r7, %r6, 3;\n", "", "REST:\n",
+             "REST:\n    sub.s32 %r2, %r10, %r3;\n    and.b32 %r7, %r2, 3;\n"),
+            False,
+        ),
+        (("BETWEEN", "", "EACH:\n", "EACH:\n    @%p3 bra REST;\n"), False),
+    ],
+)  # fmt: skip
+def test_a_number_is_asked_of_where_it_is_read(parts: tuple[str, ...], known: bool) -> None:
+    """What its register holds elsewhere makes no difference."""
+    gone, come = changes(*COUNTED, *parts)
+    assert (gone, come) == ((["@%p1 bra REST;"], ["@%p1 bra ONE;"]) if known else ([], []))
