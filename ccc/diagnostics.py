@@ -199,7 +199,7 @@ def _like_the_first(mine: Sequence[_Said], arms: int) -> Iterator[_Said]:
     first, alike = mine[0], said_of == arms and len({one.text for one in mine}) == 1
     for said in mine:
         text = said.text if said is first else likewise(first.text, said.text, first.name)
-        if said.verb in (LEFT, LATER):
+        if said.verb in (LEFT, LATER, LOSES):
             yield replace(said, head=said.what, text=text)
         elif alike and not said.copy:
             yield said

@@ -343,6 +343,15 @@ def test_a_refused_arm_is_told_of_like_the_other_one() -> None:
     ]
 
 
+def test_what_both_arms_may_lose_is_told_of_each() -> None:
+    loss = {"may_lose": "it changes y; use an atomic"}
+    arms = [Marker(arm, 2, Span("k.cu", 7, 5)) for arm in ("then", "else")]
+    assert noted(*(Remark.applied_to(arm, "k", "queue", loss) for arm in arms)) == [
+        "path may lose what it writes: it changes y; use an atomic [in k]",
+        "path (else) may lose what it writes: as the other arm [in k]",
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "shown"),
     [("_ZN4mesh4walkEPKfi", "mesh::walk"), ("_Z4walkPKfi", "walk"), ("k", "k"), ("_Z", "_Z")],
