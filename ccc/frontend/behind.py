@@ -94,6 +94,6 @@ def _is_set_first(body: Node, name: bytes) -> bool:
     uses = [use for use in identifiers_in(body) if use.text == name]
     first = min(uses, key=lambda use: use.start_byte)
     around = first.parent
-    return updates.is_changed(first) and any(
-        child.type == "=" for child in (around.children if around else ())
-    )
+    if around is None or not updates.is_changed(first) or updates.is_made_of(around, [name]):
+        return False
+    return any(child.type == "=" for child in around.children)

@@ -279,6 +279,11 @@ WAYS = {
         f'"run", from which "most" is made, of another, declare it in the loop; {NO_IF} "run" '
         'and "most"',
     ),
+    "chosen": (
+        "", "run = v > 10.2f ? run + 1 : 0; most = fmaxf(most, run);",
+        f'"run", from which "most" is made, of another, declare it in the loop; {NO_IF} "run" '
+        'and "most"',
+    ),
     "moments": (
         "++k; d = v - mean; mean += d / k; m2 += d * (v - mean);", "",
         '"mean", from which "m2" is made, of another, declare it in the loop; or '
