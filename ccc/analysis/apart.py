@@ -99,13 +99,14 @@ class Apart:
         begins = (one for pointers in found for one in pointers or ())
         return not any(one.is_loaded and one.name in read for one in begins)
 
-    def supposed(self, access: Instruction) -> Facts | None:
-        """What there would be to say if all that an access begins with were ``__restrict__``; None
-        if it is, cannot be, or is supposed already."""
-        pointers = self.origins.of_access(access)
-        if not pointers or self.facts.supposed or pointers <= self._restricted:
+    def supposed(self, *accesses: Instruction) -> Facts | None:
+        """What there would be to say if all that accesses begin with were ``__restrict__`` that can
+        be; None if that is so, or is supposed already."""
+        found = map(self.origins.of_access, filter(self.may_be_restricted, accesses))
+        pointers = frozenset[Pointer]().union(*(one or () for one in found))
+        if self.facts.supposed or pointers <= self._restricted:
             return None
-        return self.facts.supposing(pointers) if self.may_be_restricted(access) else None
+        return self.facts.supposing(pointers)
 
     def _differ(self, one: Pointer, other: Pointer, known: list[Promise]) -> bool:
         if one.place == other.place:

@@ -229,3 +229,31 @@ def test_what_nothing_else_leads_to_is_not_what_the_path_writes(
     source = READ_BEHIND.replace("PARAMETER", parameter)
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
     assert f"may depend on what the path writes ({names}, k.cu:7, " in line
+
+
+REFIT = """__global__ void k(PARENT, const int2 *child, float *box, int *flag, int leaves) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < leaves; i += blockDim.x) {
+        int node = parent[i];
+#pragma ccc while
+        while (node != -1) {
+            if (atomicAdd(&flag[node], 1) == 0) break;
+            __threadfence();
+            volatile float *boxes = box;
+            box[node] = fmaxf(boxes[child[node].x], boxes[child[node].y]);
+            __threadfence();
+            node = parent[node];
+        }
+    }
+}
+"""
+
+
+def test_of_what_the_turns_go_by_it_can_be_said_where_they_look_at_something_else(
+    tmp_path: Path,
+) -> None:
+    (line,) = said(REFIT.replace("PARENT", "int *parent"), tmp_path, Options(strategy=COLLECT))
+    assert "its turns look at what others may write (" in line
+    assert line.endswith(f", if once is enough, or {RESTRICT} [in k]")
+    restricted = REFIT.replace("PARENT", "const int *__restrict__ parent")
+    assert said(restricted, tmp_path, Options(strategy=COLLECT)) == []

@@ -60,7 +60,7 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
             if (poll := ended_by(spin, instruction, facts)) is not None:
                 raise Refused(
                     f"lanes may wait before the path{at(poll)} for what is done in it or "
-                    f"after it{at(instruction)}; {_way_out(poll, instruction, path, facts)}"
+                    f"after it{at(instruction)}; {_way_out(poll, instruction, spin, path, facts)}"
                     f"{_promise_hint(spin, writes, facts)}"
                 )
 
@@ -81,7 +81,7 @@ def _check_event(spin: Spin, path: CheckedPath, facts: Facts) -> None:
     raise Refused(
         f"lanes wait{at(spin.poll)} until another iteration has written there{there}, whose "
         "task may be set aside; iterations that wait for one another are not independent: "
-        f"remove the annotation{_way_out_if_apart(spin.poll, path, facts)}"
+        f"remove the annotation{_way_out_if_apart(spin.poll, spin, path, facts)}"
     )
 
 
@@ -108,7 +108,7 @@ def _check_behind(spin: Spin, path: CheckedPath, facts: Facts) -> None:
                 raise Refused(
                     f"lanes may wait in the loop{at(poll)} for what is done behind it"
                     f"{at(instruction)}; wait before the loop, or after it"
-                    f"{_way_out_if_apart(poll, path, facts)}"
+                    f"{_way_out_if_apart(poll, spin, path, facts)}"
                 )
 
 
@@ -202,13 +202,13 @@ def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
     if poll.effects & Effect.CALL or not (looks or goes_on(mine, facts)):
         raise Refused(
             f"a lock may still be held when a turn ends{at(poll)}; {_in_turn(mine, path, facts)}"
-            f"{_way_out_if_apart(poll, path, facts)}"
+            f"{_way_out_if_apart(poll, spin, path, facts)}"
         )
     raise Refused(
         f"its turns look at what others may write{at(poll)}, which is taken for a lock or a flag: "
         f"a task that is set aside may be the one that writes it{at(other)}; "
         f"{_WAITS * looks}{_WHOLE.format('that memory')}{_BEFORE * looks}"
-        f"{_way_out_if_apart(poll, path, facts)}"
+        f"{_way_out_if_apart(poll, spin, path, facts)}"
     )
 
 
@@ -255,7 +255,9 @@ def _in_turn(spin: Spin, path: CheckedPath, facts: Facts) -> str:
     return f"give it back in the turn that takes it, or {whole}"
 
 
-def _way_out(poll: Instruction, other: Instruction, path: CheckedPath, facts: Facts) -> str:
+def _way_out(
+    poll: Instruction, other: Instruction, spin: Spin, path: CheckedPath, facts: Facts
+) -> str:
     """What serves where lanes wait for a lock, or only seem to wait: they may read what nobody
     writes, or go from place to place where others seem to write."""
     leave = "give a lock back before the branch, or put the loop that waits into the branch, too"
@@ -264,7 +266,7 @@ def _way_out(poll: Instruction, other: Instruction, path: CheckedPath, facts: Fa
     may_be_restricted = facts.memory.apart.may_be_restricted(poll)
     if not is_strong(poll) and may_be_restricted and not is_written:
         return f"{RESTRICT}, or {leave}"
-    return leave + _way_out_if_apart(poll, path, facts)
+    return leave + _way_out_if_apart(poll, spin, path, facts)
 
 
 def _promise_hint(spin: Spin, others: Iterable[Instruction], facts: Facts) -> str:
@@ -277,22 +279,30 @@ def _promise_hint(spin: Spin, others: Iterable[Instruction], facts: Facts) -> st
     return f", or promise {promise}" if promise else ""
 
 
-def _way_out_if_apart(poll: Instruction, path: CheckedPath, facts: Facts) -> str:
+def _way_out_if_apart(poll: Instruction, spin: Spin, path: CheckedPath, facts: Facts) -> str:
     """What serves where lanes wait for nobody if something else is written elsewhere, as those do
-    that look for a free place of a table, or walk to another place with each swap."""
-    supposed = facts.memory.apart.supposed(poll)
-    writes = (one for one in facts.function.instructions if one.effects & Effect.WRITE)
-    if supposed is None or not (
-        is_strong(poll) or all(_has_other_name(one, poll, facts) for one in writes)
-    ):
-        return ""
+    that look for a free place of a table, or walk to another place with each swap; or if nobody
+    writes what the turns go by, as those of a walk to the root of a tree do."""
+    if is_strong(poll) and _waits_for_nobody(path, facts.memory.apart.supposed(poll)):
+        return (
+            ', or, if no other pointer leads to what the lanes look at, declare that "__restrict__"'
+        )
+    writes = [one for one in facts.function.instructions if one.effects & Effect.WRITE]
+    read = (one for one in {poll: None, **dict.fromkeys(spin.polls)} if not is_strong(one))
+    only_read = [one for one in read if all(_has_other_name(w, one, facts) for w in writes)]
+    is_told = _waits_for_nobody(path, facts.memory.apart.supposed(*only_read))
+    return f", or {RESTRICT}" if is_told else ""
+
+
+def _waits_for_nobody(path: CheckedPath, supposed: Facts | None) -> bool:
+    """Whether nothing would be found amiss if something were so."""
+    if supposed is None:
+        return False
     try:
         check_waiting(path, supposed)
     except Refused:
-        return ""
-    if not is_strong(poll):
-        return f", or {RESTRICT}"
-    return ', or, if no other pointer leads to what the lanes look at, declare that "__restrict__"'
+        return False
+    return True
 
 
 def _looks_at_its_own(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
