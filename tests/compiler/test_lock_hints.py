@@ -249,3 +249,33 @@ def test_a_function_with_a_lock_is_told_to_be_inlined(tmp_path: Path) -> None:
     assert "; declare the function __forceinline__, so that this is seen, or put this loop" in line
     inlined = CALLED.replace("INLINED", "__forceinline__")
     assert said(inlined, tmp_path, Options(strategy=COLLECT)) == []
+
+
+COUNTS = """__global__ void k(const int *__restrict__ parent, float *box, int *come, int leaves) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < leaves; i += blockDim.x) {
+        int node = parent[i];
+#pragma ccc if
+        if (CONDITION) {
+            volatile float *boxes = box;
+            WALK
+        }
+    }
+}
+"""
+STEP = """{
+                __threadfence();
+                box[node] = fmaxf(boxes[2 * node], boxes[2 * node + 1]);
+                __threadfence();
+                node = parent[node];
+            }"""
+
+
+def test_what_only_counts_may_be_in_the_path_as_a_whole(tmp_path: Path) -> None:
+    counts = "atomicAdd(&come[node], 1) != 0"
+    more = f"node != -1 && {counts}"
+    apart = COUNTS.replace("CONDITION", counts).replace("WALK", f"do {STEP} while ({more});")
+    (line,) = said(apart, tmp_path, Options(strategy=COLLECT))
+    assert "; if it is a count, put all that counts into the path; else take it and give" in line
+    whole = COUNTS.replace("CONDITION", "node != -1").replace("WALK", f"while ({more}) {STEP}")
+    assert said(whole, tmp_path, Options(strategy=COLLECT)) == []

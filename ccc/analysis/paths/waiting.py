@@ -127,9 +127,10 @@ def _check_beginning(spin: Spin, path: CheckedPath, later: Collection[str], fact
         if path.entry not in holding(mine, before, conditions, facts, by_name=True):
             continue
         if spin.blocks <= path.blocks:
+            moves_on = not MOVES_ON.isdisjoint(poll.modifiers)
             raise Refused(
                 f"a lock may be held when the path begins in which others wait for it{at(poll)}; "
-                "take it and give it back in the path, or before it"
+                f"{_COUNT * moves_on}take it and give it back in the path, or before it"
             )
         others = (one for one in instructions_of(later, facts) if one is not poll)
         if any(may_end(mine, one, facts) for one in others):
@@ -137,6 +138,9 @@ def _check_beginning(spin: Spin, path: CheckedPath, later: Collection[str], fact
                 "a lock may be held when the path begins, for which others wait beside it or "
                 f"behind it{at(poll)}; take it and give it back in the path, or before it"
             )
+
+
+_COUNT = "if it is a count, put all that counts into the path; else "
 
 
 def _before(path: CheckedPath, facts: Facts) -> frozenset[str]:
