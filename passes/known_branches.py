@@ -23,12 +23,16 @@ Before, of a loop of ``%r6`` turns that make ``%p28``:
 After:
 
         @%p10 bra ONE;
+
+Some loops have those that are left before the four: who has none left there has four or more. And
+where two turns stand in a row, it may be asked whether the number is just 1.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from ccc.analysis.facts import Facts
@@ -43,10 +47,32 @@ _Read: TypeAlias = tuple[Operand, Instruction]
 """What an instruction reads."""
 _Part: TypeAlias = tuple[Operand, Instruction]
 """A register, as an instruction makes it."""
+_Sum: TypeAlias = Counter[_Part | None]
+"""How often each is added up, and under None a number."""
 _DEPTH = 6
 """Additions that make a number of turns, at most."""
 _SIGNS = {"mov": (1,), "add": (1, 1), "sub": (1, -1), "not": (-1,)}
 """What adds up, and with which signs; ``not`` takes one more away."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Remainder:
+    """A number, and its lowest bits by a ``mask``; ``is_other`` tells what a predicate is if they
+    are not all 0."""
+
+    whole: _Sum
+    bits: int
+    mask: int
+    is_other: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Less:
+    """A number that is less than a bound, without signs."""
+
+    whole: _Sum
+    bits: int
+    bound: int
 
 
 class KnownBranches(Pass):
@@ -88,19 +114,38 @@ class _Branches:
 
     def known(self, label: str) -> Iterator[tuple[str, str]]:
         """The blocks before one of whose branch they know where it leads, and that."""
-        remainder = self._remainder(label) if self._only_decides(label) else None
-        if remainder is None:
+        if not self._only_decides(label):
             return
-        number, mask, onward = remainder
         graph = self.facts.graph
         for before in graph.predecessors(label):
             at, to = before, label
             ways = list(graph.predecessors(before))
             if len(ways) == 1 and len(list(graph.successors(before))) == 1:
                 at, to = ways[0], before
-            less = self._less(at, to)
-            if less is not None and less[1] <= mask and self._is_one_less(less[0], number):
+            onward = self._if_less(at, to, label) or self._if_none_left(at, to, label)
+            if onward is not None:
                 yield before, onward
+
+    def _if_less(self, at: str, to: str, label: str) -> str | None:
+        """Where a block leads that asks whether the lowest bits of a number are 0, if that is known
+        to be one more than what is less than they can tell."""
+        asked, less = self._remainder(label), self._less(at, to)
+        if asked is None or less is None or not self._are_one(less, asked):
+            return None
+        return self._way(label, asked.is_other)
+
+    def _if_none_left(self, at: str, to: str, label: str) -> str | None:
+        """Where a block leads that asks whether such a number, less 1, is less than that, if the
+        bits are known to be 0: it is as great, or it was 0, and without a sign is the greatest."""
+        known = self._remainder(at)
+        if known is None or self._way(at, not known.is_other) != to:
+            return None
+        ways = list(self.facts.graph.successors(label))
+        for way, other in zip(ways, reversed(ways), strict=True):
+            less = self._less(label, way)
+            if less is not None and way != other and self._are_one(less, known):
+                return other
+        return None
 
     def _only_decides(self, label: str) -> bool:
         """Whether a block does nothing but decide where it leads."""
@@ -113,13 +158,15 @@ class _Branches:
         idle = made.isdisjoint(frozenset[Register]().union(*later))
         return idle and all(i.is_terminator or not (i.effects or i.guard) for i in own)
 
-    def _remainder(self, label: str) -> tuple[_Read, int, str] | None:
-        """Of which number a block asks whether its lowest bits, by a mask, are all 0, and where it
-        leads if they are not."""
+    def _remainder(self, label: str) -> _Remainder | None:
+        """Of which number a block asks whether its lowest bits are all 0."""
         test = self._test(label)
         if test is None or test.modifiers[0] not in ("eq", "ne"):
             return None
-        made = self._maker((test.operands[1], test))
+        made, seen = self._maker((test.operands[1], test)), list(test.types)
+        if made is not None and made.name == "cvt" and made.modifiers == made.types:
+            seen += made.types
+            made = self._maker((made.operands[1], made))
         zero = self.facts.literal(test.operands[2])
         if made is None or made.name != "and" or zero is None or zero.integer != 0:
             return None
@@ -127,23 +174,44 @@ class _Branches:
         if mask is None or mask.integer is None or not isinstance(number, Register):
             return None
         bits = mask.integer % (1 << number.bits)
-        onward = self._way(label, test.modifiers[0] == "ne")
-        return ((number, made), bits, onward) if onward and not bits & (bits + 1) else None
-
-    def _less(self, label: str, to: str) -> tuple[_Read, int] | None:
-        """What is less than a number, without signs, on a way from a block."""
-        test = self._test(label)
-        if test is None or TYPES[test.types[-1]].kind != "u":
+        whole = self._sum((number, made), _DEPTH)
+        are_seen = all(TYPES[one].kind in "bsu" and bits < 1 << TYPES[one].bits for one in seen)
+        if whole is None or bits & (bits + 1) or not are_seen:
             return None
-        number, bound = test.operands[1], self.facts.literal(test.operands[2])
+        return _Remainder(whole, number.bits, bits, test.modifiers[0] == "ne")
+
+    def _less(self, label: str, to: str) -> _Less | None:
+        """What is less than a number, without signs, on a way from a block; what is equal to
+        something is more than that by less than 1."""
+        test = self._test(label)
+        if test is None or not isinstance(test.operands[1], Register):
+            return None
+        bits, other = test.operands[1].bits, test.operands[2]
         relation: str | None = UNSIGNED.get(test.modifiers[0], test.modifiers[0])
         if self._way(label, True) != to:
             relation = INVERSE.get(relation or "") if self._way(label, False) == to else None
-        if relation not in ("lt", "le") or not isinstance(number, Register):
+        whole = self._sum((test.operands[1], test), _DEPTH)
+        if whole is None or TYPES[test.types[-1]].bits != bits:
+            return None
+        if relation == "eq" and (same := self._sum((other, test), _DEPTH)) is not None:
+            whole.subtract(same)
+            return _Less(whole, bits, 1)
+        bound = self.facts.literal(other)
+        if TYPES[test.types[-1]].kind != "u" or relation not in ("lt", "le"):
             return None
         if bound is None or bound.integer is None:
             return None
-        return (number, test), bound.integer % (1 << number.bits) + (relation == "le")
+        return _Less(whole, bits, bound.integer % (1 << bits) + (relation == "le"))
+
+    @staticmethod
+    def _are_one(less: _Less, remainder: _Remainder) -> bool:
+        """Whether a number that is asked for its lowest bits is one more than what is less than
+        these can tell."""
+        if less.bits != remainder.bits or less.bound > remainder.mask:
+            return False
+        more = Counter(remainder.whole)
+        more.subtract(less.whole)
+        return more.pop(None, 0) % (1 << less.bits) == 1 and not any(more.values())
 
     def _test(self, label: str) -> Instruction | None:
         """The comparison of integers by which a block decides."""
@@ -163,16 +231,7 @@ class _Branches:
         (other,) = (to for to in after if to != branch.target)
         return branch.target if holds != branch.guard.negated else other
 
-    def _is_one_less(self, less: _Read, number: _Read) -> bool:
-        """Whether a number is that of another, less 1."""
-        one, other = self._sum(less, _DEPTH), self._sum(number, _DEPTH)
-        bits = {value.bits for value, _ in (less, number) if isinstance(value, Register)}
-        if one is None or other is None or len(bits) != 1:
-            return False
-        other.subtract(one)
-        return other.pop(None, 0) % (1 << bits.pop()) == 1 and not any(other.values())
-
-    def _sum(self, read: _Read, depth: int) -> Counter[_Part | None] | None:
+    def _sum(self, read: _Read, depth: int) -> _Sum | None:
         """What a value is the sum of, registers as something made them, and under None a number;
         None if it is not known what made it."""
         if (literal := self.facts.literal(read[0])) is not None:
@@ -183,7 +242,7 @@ class _Branches:
         whole = (read[0], maker)
         if maker.name not in _SIGNS or maker.modifiers != maker.types or not depth:
             return Counter({whole: 1})
-        found: Counter[_Part | None] = Counter({None: -(maker.name == "not")})
+        found: _Sum = Counter({None: -(maker.name == "not")})
         for sign, source in zip(_SIGNS[maker.name], maker.operands[1:], strict=True):
             added = self._sum((source, maker), depth - 1)
             if added is None:

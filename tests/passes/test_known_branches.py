@@ -15,6 +15,7 @@ TEXT = """.version 8.0
 .visible .entry k(.param .u32 k_param_0)
 {
     .reg .pred %p<9>;
+    .reg .b16 %rs<2>;
     .reg .b32 %r<20>;
     ld.param.u32 %r1, [k_param_0];
     mov.u32 %r9, %tid.x;
@@ -73,6 +74,11 @@ def test_who_has_some_turns_left_does_not_ask_whether_there_are_any() -> None:
         (MADE, "not.b32 %r4, %r1; sub.s32 %r3, %r10, %r4; add.s32 %r5, %r3, -2;"),
         (MADE, "mov.u32 %r4, -1; add.s32 %r5, %r6, %r4;"),
         ("setp.eq.s32 %p4, %r7, 0;\n    @%p4", "setp.ne.s32 %p4, %r7, 0;\n    @!%p4"),
+        # It is equal, to a number or to another one.
+        ("setp.lt.u32 %p1, %r5, 3", "setp.eq.s32 %p1, %r5, 0"),
+        ("setp.lt.u32 %p1, %r5, 3", "sub.s32 %r2, 1, %r1; setp.eq.s32 %p1, %r10, %r2"),
+        # Bits are looked at in fewer of them.
+        ("setp.eq.s32 %p4, %r7, 0", "cvt.u16.u32 %rs1, %r7; setp.eq.s16 %p4, %rs1, 0"),
     ],
 )
 def test_other_ways_to_ask(old: str, new: str) -> None:
@@ -90,6 +96,10 @@ def test_other_ways_to_ask(old: str, new: str) -> None:
         ("and.b32 %r7, %r6, 3", "and.b32 %r7, %r6, 1"),
         ("and.b32 %r7, %r6, 3", "and.b32 %r7, %r9, 3"),
         (MADE, MADE.replace("-1", "1")),
+        ("setp.lt.u32 %p1, %r5, 3", "setp.ne.s32 %p1, %r5, 0"),
+        ("setp.lt.u32 %p1, %r5, 3", "setp.eq.s32 %p1, %r5, 1"),
+        ("setp.lt.u32 %p1, %r5, 3", "setp.eq.s32 %p1, %r10, %r1"),
+        ("setp.lt.u32 %p1, %r5, 3", "cvt.u16.u32 %rs1, %r5; setp.lt.u16 %p1, %rs1, 3"),
         # What the turns left over make is set all the same.
         ("mov.u32 %r9, %tid.x;", "mov.u32 %r9, %tid.x;\n    setp.eq.u32 %p2, %r9, 0;"),
         # The number has changed in between.
@@ -133,3 +143,64 @@ def test_a_number_is_asked_of_where_it_is_read(parts: tuple[str, ...], known: bo
     """What its register holds elsewhere makes no difference."""
     gone, come = changes(*COUNTED, *parts)
     assert (gone, come) == ((["@%p1 bra REST;"], ["@%p1 bra ONE;"]) if known else ([], []))
+
+
+REST_FIRST = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u32 k_param_0)
+{
+    .reg .pred %p<9>;
+    .reg .b16 %rs<2>;
+    .reg .b32 %r<20>;
+    ld.param.u32 %r1, [k_param_0];
+    mov.u32 %r9, %tid.x;
+EACH:
+    shl.b32 %r10, %r9, 1;
+    sub.s32 %r6, %r1, %r10;
+    and.b32 %r7, %r6, 3;
+    cvt.u16.u32 %rs1, %r7;
+    setp.eq.s16 %p1, %rs1, 0;
+    @%p1 bra FOURS;
+    mov.u32 %r8, %r10;
+FOURS:
+    not.b32 %r4, %r10;
+    add.s32 %r5, %r1, %r4;
+    setp.lt.u32 %p2, %r5, 3;
+    @%p2 bra BEHIND;
+FOUR:
+    add.s32 %r8, %r10, 4;
+    setp.lt.s32 %p3, %r8, %r1;
+    @%p3 bra FOUR;
+BEHIND:
+    add.s32 %r9, %r8, 1;
+    setp.ne.s32 %p5, %r9, %r1;
+    @%p5 bra EACH;
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "known"),
+    [
+        ("", "", True),
+        ("setp.lt.u32 %p2, %r5, 3;\n    @%p2", "setp.gt.u32 %p2, %r5, 2;\n    @!%p2", True),
+        ("setp.lt.u32 %p2, %r5, 3", "setp.eq.s32 %p2, %r5, 0", True),
+        ("setp.lt.u32 %p2, %r5, 3", "setp.lt.u32 %p2, %r5, 4", False),
+        ("setp.lt.u32 %p2, %r5, 3", "setp.lt.s32 %p2, %r5, 3", False),
+        ("setp.lt.u32 %p2, %r5, 3", "setp.lt.u32 %p2, %r6, 3", False),
+        ("setp.eq.s16 %p1", "setp.ne.s16 %p1", False),
+        ("%r6, 3;\n    cvt.u16.u32", "%r6, 511;\n    cvt.u8.u32", False),
+        ("cvt.u16.u32 %rs1, %r7", "cvt.u16.u32 %rs1, %r6", False),
+        ("FOURS:\n", "FOURS:\n    add.s32 %r8, %r10, 2;\n", False),
+    ],
+)
+def test_who_has_none_left_has_four_or_more(old: str, new: str, known: bool) -> None:
+    """Where nvcc has those that are left before the four in a row."""
+    assert old in REST_FIRST
+    function = parse_function(
+        next(iter(parse_module(REST_FIRST.replace(old, new, 1), "k").functions))
+    )
+    KnownBranches().run(Kernel(function, Facts(function)))
+    assert ("@%p1 bra FOUR;" in map(str, function.instructions)) == known
