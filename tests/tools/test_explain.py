@@ -336,7 +336,10 @@ def test_one_kernel_in_all_forms(source: Path, capsys: pytest.CaptureFixture[str
     assert place["physicalLocation"]["region"]["startLine"] == 18
     assert "there is a barrier" in (source / "k.html").read_text()
     assert main(["explain", "--kernel", "nowhere", "k.cu"]) == 2
-    assert 'in a kernel that is called "nowhere"' in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert 'in a kernel that is called "nowhere"; there are annotations in shade, meet' in told
+    assert main(["explain", "--kernel", "far", "k.cu"]) == 2
+    assert 'called "far", which is a device function: its ann' in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ccc.demangle import demangle
 from ccc.errors import CccError, UsageError, nearest
 from ccc.files import check_writable, write
 from ccc.nvcc import command as nvcc
 from ccc.nvcc.run import run as run_nvcc
 from ccc.nvcc.words import PHASES, SOURCES, has
 from ccc.options import Options
-from ccc.remark import architectures
+from ccc.remark import Report, architectures
 from ccc.tools.explain.notes import Note, notes_of
 from ccc.tools.explain.page import page
 from ccc.tools.explain.sarif import log
@@ -73,7 +74,7 @@ def main(given: Sequence[str]) -> int:
     if outcome.code and not outcome.errors:
         raise _failure(outcome.stderr.strip(), command.arguments)
     if asked.kernel and not notes:
-        raise UsageError(f'no annotation is in a kernel that is called "{asked.kernel}"')
+        raise UsageError(_no_kernel(asked.kernel, outcome.report, command.arguments))
     _write(notes, asked, architectures(outcome.report))
     return outcome.code
 
@@ -98,6 +99,21 @@ def _failure(said: str, arguments: Sequence[str]) -> CccError:
     unknown = re.search(r"Unknown option '(.+?)'", said)
     hint = nearest(unknown[1], _OWN) if unknown else ""
     return CccError(f"nvcc failed:\n{said}{hint}")
+
+
+def _no_kernel(name: str, report: Report, arguments: Sequence[str]) -> str:
+    """That no kernel with annotations is called so, and which there are."""
+    text = "".join(
+        Path(word).read_text(encoding="utf-8", errors="replace")
+        for word in arguments
+        if word.endswith(SOURCES) and Path(word).is_file()
+    )
+    is_callee = re.search(rf"\b__device__\b[^;{{}}()]*\b{re.escape(name)}\s*\(", text)
+    callee = ", which is a device function: its annotations are told of with its kernels"
+    kernels = ", ".join(dict.fromkeys(demangle(one["name"]) for one in report["kernels"]))
+    found = f"there are annotations in {kernels}" if kernels else "there are none in any"
+    what = f'no annotation is in a kernel that is called "{name}"{callee if is_callee else ""}'
+    return f"{what}; {found}"
 
 
 def _write(notes: Sequence[Note], asked: _Asked, archs: Sequence[str]) -> None:
