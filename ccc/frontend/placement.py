@@ -215,7 +215,8 @@ class Placement:
         if is_outermost and any(placed.holds(other) for other in self.placed):
             return (
                 f'"ccc {name}" is for a loop inside an annotated one, and there is none around; '
-                'write "ccc for", if the iterations of this one are independent'
+                'write "ccc for", if the iterations of this one are independent, or mark the '
+                'kernel, if its threads are, "#pragma ccc grid_stride"'
             )
         return (
             f'"ccc {name}" must stand inside a loop marked "#pragma ccc for"; '

@@ -27,7 +27,8 @@ def test_an_outermost_loop_that_holds_paths_is_an_annotated_one(directive: str) 
     text = kernel(f"#pragma ccc {directive}", "for (int i = 0; i < n; ++i)", INSIDE)
     (error,) = errors(text)
     assert error.startswith("k.cu:2:1: error: ")
-    assert error.endswith('write "ccc for", if the iterations of this one are independent')
+    assert '; write "ccc for", if the iterations of this one are independent, or mark' in error
+    assert error.endswith('or mark the kernel, if its threads are, "#pragma ccc grid_stride"')
     assert not mark(text.replace(directive, "for"), "k.cu").warnings
 
 
