@@ -251,9 +251,10 @@ def _flatten_hint(path: LeftPath, kernel: Kernel) -> str:
     counts = counted([path], kernel) or [said_or_guessed(path)]
     expected = flattening(nest, counts[0], kernel)
     worst = expected if counts[0].is_known else flattening_at_worst(nest, kernel)
-    if max(worst, expected) < FLATTEN_GAIN:
+    tells_nothing = min(worst, expected) < NO_BOUND and not counts[0].is_known
+    if max(worst, expected) < FLATTEN_GAIN and not tells_nothing:
         return ""
-    if worst < NO_BOUND:
+    if tells_nothing or worst < NO_BOUND:
         return f"{FLATTEN}: {BY_TURNS}"
     return f"{FLATTEN}: expected {span_of(worst, expected)} times as fast"
 
