@@ -11,7 +11,7 @@ from typing import Any
 from ccc.analysis.paths.array_hints import ANOTHER_LOOP, IN_PATH
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.find import LOOP_LEFT
-from ccc.analysis.paths.induction import SUMS
+from ccc.analysis.paths.induction import SUMS, TO_SHARE
 from ccc.analysis.paths.own_columns import OWN_COLUMNS
 from ccc.analysis.paths.seen_late import SEEN_LATE
 from ccc.compiler.advice import parts_of, with_rest
@@ -20,6 +20,7 @@ from ccc.compiler.handing_on import hindrance, way_out
 from ccc.compiler.lacking_clauses import (
     KEEPS,
     MISUSED_AT,
+    clauses_of,
     lacking,
     lacking_behind,
     with_clauses,
@@ -208,10 +209,19 @@ class Blame:
         if not kept:
             return text, []
         name = kept[0][1]
+        own = [by for by in called if _is_called(name, by)]
         text = text.replace(ARRAY, f"(a variable of the thread's own, whose address {name} gets)")
         head, _, tail = parts_of(text)
         advice = f"declare {name} __forceinline__, or let it return what it makes of it"
+        if any(map(self._calls_itself, own)):
+            advice = f"let {name} return what it makes of it"
         return f"{head}; {with_rest(advice, tail)}", [one for one, by in kept if by == name]
+
+    def _calls_itself(self, callee: str) -> bool:
+        """Whether a function of PTX does, so that nvcc never inlines all of it."""
+        head = rf"\.func\b[^;{{}}]*\b{re.escape(callee)}\([^;{{}}]*\{{"
+        found = re.search(rf"{head}(.*?)\n\}}\n", self._ptx, re.DOTALL)
+        return found is not None and callee in _CALLEE.findall(found[1])
 
     def _with_no_reduction(
         self, remark: Remark, text: str, names: list[str]
@@ -351,8 +361,9 @@ class Blame:
     def _advice(self, remark: Remark, text: str) -> str:
         """What would be gained, with the names of what is spoken of."""
         suspects = self._marked.suspects
-        sums = suspects.sums(remark.position) if suspects else []
-        text = text.replace(SUMS, f"reduction(+: {', '.join(sums)})") if sums else text
+        if suspects and SUMS in text:
+            clauses = clauses_of(suspects.unnamed(remark.position))
+            text = text.replace(SUMS, clauses) if clauses else text.replace(f"; {TO_SHARE}", "")
         return with_bound(suspects, remark.position, text)
 
     def _named(

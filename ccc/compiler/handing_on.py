@@ -26,6 +26,8 @@ _WAYS = {
     ),
 }
 """Rests of iterations are run in their order. An ``if`` there may be merged with the path."""
+_BY_TILE = (Where.INSIDE, Where.BEHIND)
+"""What asks for a strategy that no switch can have of which a case goes on in the next one."""
 
 
 def way_out(suspects: Suspects | None, at: Span, names: Sequence[str], *, is_in_path: bool) -> str:
@@ -41,6 +43,8 @@ def way_out(suspects: Suspects | None, at: Span, names: Sequence[str], *, is_in_
     found = suspects.statements(at) if suspects and suspects.is_branch(at) else None
     where = behind.where_set(*found, names[0].encode()) if found else None
     if where is None or (is_in_path and where is Where.BEHIND):
+        return ""
+    if where in _BY_TILE and found and behind.goes_on(found[0]):
         return ""
     return _WAYS[where].format(" and ".join(f'"{one}"' for one in names))
 

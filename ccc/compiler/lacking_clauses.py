@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
@@ -55,10 +55,15 @@ def with_extreme(text: str, operation: str, name: str) -> str:
 
 def with_clauses(text: str, variables: Sequence[tuple[str, str]]) -> str:
     """A reason with all clauses that it wants, in place of what it says of one."""
-    by_operation: dict[str, list[str]] = {}
-    for operation, name in variables:
-        by_operation.setdefault(operation, []).append(name)
-    clauses = " ".join(f"reduction({op}: {', '.join(by)})" for op, by in by_operation.items())
+    clauses = clauses_of(variables)
     what = "it" if len(variables) == 1 else "them"
     hint = f"if the loop does nothing else with {what}, say so on the loop: {clauses}"
     return MISUSED.sub(hint, text.replace(REDUCTION_HINT, hint))
+
+
+def clauses_of(variables: Iterable[tuple[str, str]]) -> str:
+    """The clauses for operations and variables; empty if there are none."""
+    by_operation: dict[str, list[str]] = {}
+    for operation, name in variables:
+        by_operation.setdefault(operation, []).append(name)
+    return " ".join(f"reduction({op}: {', '.join(by)})" for op, by in by_operation.items())

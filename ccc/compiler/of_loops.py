@@ -15,12 +15,23 @@ if TYPE_CHECKING:
 ON_LOOP = "say so on the loop"
 _JUMPS = re.compile("the path (?:jumps out of|returns from) [^;]*")
 
+_NO_TASK = "; a branch that does nothing but leave the loop has no task: remove the annotation"
+_AROUND = (
+    '; or, if iterations of a loop around that are independent, mark this loop "ccc while", and '
+    'that one "ccc for"'
+)
+
 
 def with_jump(suspects: Suspects | None, at: Span, text: str) -> str:
     """What is said of a jump names its line."""
     head = _JUMPS.match(text)
     span = suspects.jump(at) if suspects and head else None
-    return f"{text[: head.end()]} ({span}){text[head.end() :]}" if head and span else text
+    if suspects is None or head is None or span is None:
+        return text
+    told = text[head.end() :]
+    if suspects.only_jumps(at):
+        told = _NO_TASK + _AROUND * ("annotated" in head[0])
+    return f"{head[0]} ({span}){told}"
 
 
 def with_parting(suspects: Suspects | None, at: Span, text: str, line: Span | None) -> str:

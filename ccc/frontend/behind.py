@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
 from ccc.frontend.deciding import asks_for
-from ccc.frontend.syntax import LOOPS, declared_in, function_around, identifiers_in
+from ccc.frontend.syntax import (
+    LOOPS,
+    cases_of,
+    declared_in,
+    function_around,
+    identifiers_in,
+    is_left_at_its_end,
+)
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -63,6 +70,13 @@ def where_set(path: Node, loop: Node, name: bytes) -> Where | None:
     uses = identifiers_in(function) if is_copy and function else ()
     is_needed = any(use.text == base and use.start_byte >= loop.end_byte for use in uses)
     return None if is_needed else Where.BEHIND
+
+
+def goes_on(switch: Node) -> bool:
+    """Whether a case with statements of its own goes on in the next one."""
+    body = switch.child_by_field_name("body") if switch.type == "switch_statement" else None
+    cases = [one.parent for _, one in cases_of(switch)] if body is not None else []
+    return any(one is not None and not is_left_at_its_end(one) for one in cases[:-1])
 
 
 def made_from(loop: Node, name: bytes) -> list[bytes]:

@@ -38,6 +38,7 @@ _READING = (
 )  # fmt: skip
 """What changes no variable that stands right in it."""
 
+_BRANCHES = ("if_statement", "switch_statement")
 _NO_VARIABLE = "the loop uses as a pointer or an array; name variables, one for each element"
 
 
@@ -248,7 +249,8 @@ class ClauseNames:
             if other not in (None, operation):
                 is_one = other in written.values()
                 why = f"and not by {operation}" if is_one else "which no reduction is by"
-                instead = f"write reduction({other}: {name})" if is_one else BY_NO_REDUCTION
+                instead = BY_NO_REDUCTION if _has_branch(placed) else "remove it from the clause"
+                instead = f"write reduction({other}: {name})" if is_one else instead
                 told = f'the loop updates "{name}" by {other}, {why}; {instead}'
                 return WrongName(told, name)
         return None
@@ -281,6 +283,12 @@ class ClauseNames:
         if not used.isdisjoint(self._macros):
             return []  # which may hold any name
         return [name for name in names if not used.issuperset(_parts(name))]
+
+
+def _has_branch(placed: Placed) -> bool:
+    """Whether a loop has a branch of its own whose tasks could be collected."""
+    branches = updates.every(placed.statement, lambda node: node.type in _BRANCHES)
+    return placed.name == "for" and next(branches, None) is not None
 
 
 def _parts(name: str) -> list[bytes]:

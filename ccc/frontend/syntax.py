@@ -261,6 +261,15 @@ def jump_out_of(loop: Node, statement: Node) -> Node | None:
     return min(filter(leaves, every_node(statement)), key=lambda one: one.start_byte, default=None)
 
 
+def is_only_jump(branch: Node) -> bool:
+    """Whether the one arm of a branch is a jump that stands alone, and hands nothing on."""
+    body = branch.child_by_field_name("consequence")
+    while body is not None and body.type == "compound_statement" and body.named_child_count == 1:
+        body = body.named_children[0]
+    is_jump = body is not None and body.type in ("break_statement", *_JUMPS)
+    return is_jump and branch.child_by_field_name("alternative") is None
+
+
 def parts_of(statement: Node) -> Iterator[Node]:
     """The children of a statement, and of its ``else``."""
     for child in statement.children:

@@ -18,6 +18,7 @@ from ccc.frontend.syntax import (
     floating_type,
     function_around,
     identifiers_in,
+    is_only_jump,
     jump_out_of,
     label_of,
 )
@@ -320,6 +321,11 @@ class Suspects:
         file, line = self._line_of(found) if found else ("", 0)
         return Span(file, line) if line else None
 
+    def only_jumps(self, at: Span) -> bool:
+        """Whether a branch has one arm, and does nothing but leave the loop around it."""
+        placed = self._at(at)
+        return placed is not None and is_only_jump(placed.statement)
+
     def loop_of_several(self, at: Span) -> Span | None:
         """Where the annotated loop around a statement is marked, if its function has others."""
         placed = self._at(at)
@@ -453,12 +459,8 @@ class Suspects:
     def _is_float(self, statement: Node, name: bytes) -> bool:
         return floating_type(statement, name, self._placement.blank) is not None
 
-    def sums(self, at: Span) -> list[str]:
-        """The floating-point variables that a loop adds up, and does not say so."""
-        placed = self._at(at)
-        return _members(self._sums(placed)) if placed else []
-
     def _sums(self, placed: Placed) -> list[Node]:
+        """The floating-point variables that a loop adds up, and does not say so."""
         statement = placed.statement
         own = {name for name, _ in declared_in(statement)}
         own |= {name.encode() for _, name in placed.pragma.reductions}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ccc.analysis.paths.induction import BEFORE_IT, STRICT, SUMS, SUMS_HINT
+from ccc.analysis.paths.induction import BEFORE_IT, STRICT, SUMS_HINT, TO_SHARE
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.passes.choice.beside import know_others
 from ccc.passes.choice.chosen import LEAVE
@@ -61,7 +61,7 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
             if chosen.strategy == LEAVE:
                 unshared = why_unshared(one.path, kernel)
                 one.record.choice |= {"shared_out_reason": unshared} if unshared else {}
-                hint = _to_share_out(unshared)
+                hint = "" if chosen.cost.lanes.agree else _to_share_out(unshared)
                 chosen.is_wanted |= bool(hint)
                 one.record.leave_alone(chosen.reason(kernel) + hint)
             else:
@@ -107,6 +107,6 @@ def _to_share_out(unshared: str | None) -> str:
     if unshared is None:
         return ""
     if unshared.endswith(SUMS_HINT):
-        return f"; {SUMS} would let lanes share its turns"
+        return f"; {TO_SHARE}"
     found = next((hint for hint in (BEFORE_IT, STRICT) if hint in unshared), None)
     return f"; to let lanes share its turns, {found}" if found else ""

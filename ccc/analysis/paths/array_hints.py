@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
@@ -17,6 +17,26 @@ MOST_WORDS = 32
 """Most words of local memory that a task takes along: 128 bytes."""
 IN_PATH = "declare the array in the path"
 ALL_INTO_BRANCH = "put all that uses it, from where it is filled on, into the branch"
+_OTHER_ARM = (
+    'this "if" has two arms: put what the other one does into a branch behind it, without '
+    "annotation"
+)
+_ARMS = {
+    "then": _OTHER_ARM,
+    "else": _OTHER_ARM,
+    "case": (  # of which markers do not tell copies apart
+        'this "switch" has several cases: put what one of them does into a branch behind it, and '
+        'annotate that, "ccc if", in place of the switch'
+    ),
+}
+_COPIES = (
+    'nvcc has made copies of this one: put "#pragma unroll 1" before a loop around it that was '
+    "unrolled, or have it in a function that is called at one place"
+)
+_SMALLER = (
+    "make the array smaller, put all that uses it, and not the loop alone, into a branch marked "
+    '"ccc if", or walk a tree without a stack, by links to parents or to what comes next'
+)
 ANOTHER_LOOP = "annotate another loop, whose iterations hand no array on"
 
 
@@ -31,15 +51,15 @@ def hint_at_turns(
             "it all as one task"
         )
     if len(words) > MOST_WORDS:
-        return (
-            f"; {_too_many(words)}: make the array smaller, put all that uses it, and not the loop "
-            'alone, into a branch marked "ccc if", or walk a tree without a stack, by links to '
-            "parents or to what comes next"
-        )
+        return f"; {_too_many(len(words))}: {_SMALLER}"
     if along and not words:
+        count = along.bit_count()
+        if count > 4 * MOST_WORDS:
+            return f"; {_too_many(-(-count // 4))}: {_SMALLER}"
+        ints = ", or be one of ints" if count <= MOST_WORDS else ""
         return (
             "; whole words go with a task, of arrays that are aligned to them: let the array take "
-            "a multiple of 4 bytes, or be one of ints"
+            f"a multiple of 4 bytes{ints}"
         )
     return f"; {_alone(path, others)}" if words and others else ""
 
@@ -56,7 +76,7 @@ def hint_at_sharing(
     own = f"{ALL_INTO_BRANCH}, or remove this annotation" if is_read else IN_PATH
     if not words or not (others or len(words) > MOST_WORDS):
         return f"; {own}"
-    more = _too_many(words) if len(words) > MOST_WORDS else _alone(path, others)
+    more = _too_many(len(words)) if len(words) > MOST_WORDS else _alone(path, others)
     return f"; {own}; {more}" if is_read else f"; {own}, and fill it there; {more}"
 
 
@@ -66,7 +86,7 @@ def hint_at_rest(
     """The same where the rest of the iteration gets it, too."""
     into = f"{ALL_INTO_BRANCH}, or remove this annotation"
     if len(words) > MOST_WORDS:
-        return f"; {_too_many(words)}: make the array smaller, {into}"
+        return f"; {_too_many(len(words))}: make the array smaller, {into}"
     if words and any(one.marker != path.marker for one in others):
         return f"; {_alone(path, others)}, {into}"
     is_of_path = facts.local.reads(path.blocks) | facts.local.writes(path.blocks)
@@ -90,20 +110,23 @@ def handed_on(path: CheckedPath, shared: int, facts: Facts) -> tuple[int, str]:
     )
 
 
-def _alone(path: CheckedPath, others: Iterable[FoundPath]) -> str:
-    """What to do about other paths of the loop, which may be copies of the same annotation."""
-    apart = {one.marker.span.line for one in others if one.marker != path.marker}
-    lines = " and ".join(map(str, sorted(apart)))
-    remove = f"remove {'those on lines' if ' ' in lines else 'that on line'} {lines}"
-    unroll = 'nvcc has made copies of this one: put "#pragma unroll 1" before the loop around it'
-    what = remove if lines else unroll
+def _alone(path: CheckedPath, others: Collection[FoundPath]) -> str:
+    """What to do about other paths of the loop, which may be arms of the same branch, or copies of
+    the same annotation."""
+    number, kind = path.marker.identifier, path.marker.kind
+    lines = sorted({o.marker.span.line for o in others if o.marker.identifier != number})
+    listed = " and ".join(map(str, lines))
+    what = f"remove {'those on lines' if len(lines) > 1 else 'that on line'} {listed}"
+    if not lines:
+        has_arms = kind == "case" or any(one.marker.kind != kind for one in others)
+        what = _ARMS[kind] if has_arms else _COPIES
     return f"the array may go with the tasks of a loop's only annotation: {what}"
 
 
-def _too_many(words: Collection[Word]) -> str:
+def _too_many(words: int) -> str:
     return (
         f"at most {4 * MOST_WORDS} bytes of arrays ({MOST_WORDS} ints, say) go with a task, and "
-        f"here it takes {4 * len(words)}"
+        f"here it takes {4 * words}"
     )
 
 

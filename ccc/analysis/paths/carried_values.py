@@ -27,11 +27,13 @@ from ccc.analysis.paths.reductions import (
 from ccc.analysis.polled import roots
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Register
+from ccc.ir.operands import Address, Register
 from ccc.ptx.opcodes import PLAIN_ACCESSES, Effect
 from ccc.ptx.operations import EXTREMES
 
 REDUCTION_HINT = "if the loop only adds it up, say so on the loop: reduction(+: variable)"
+
+DEPENDENT = "iterations that need what others write are not independent"
 
 TOO_NARROW = "one of less than 32 bits may have to be an int"
 
@@ -178,6 +180,8 @@ def writer_hint(
         clash, who = conflict(path.rest), "what follows the path"
     if clash is None:
         return "; read it before the path" if read.space != "param" else ""
+    if who == "the path" and _is_of_one_place(clash[0], read, facts):
+        return f", and {who} writes{at(clash[0])}; {DEPENDENT}: remove the annotation"
     if clash[0].effects & Effect.CALL:
         callee = called(clash[0])
         return f", and {who} calls {callee}, which may write it; read it before the path"
@@ -194,6 +198,17 @@ def writer_hint(
         f"{f', or {RESTRICT}' if can_be_said else ''}"
         f"{f', or promise {promise}' if promise else ''}"
     )
+
+
+def _is_of_one_place(first: Instruction, second: Instruction, facts: Facts) -> bool:
+    """Whether two accesses of an iteration are of the same address for certain, as of a variable in
+    memory: to read it earlier is to read something else."""
+    mine, other = (
+        {one for one in each.operands if isinstance(one, Address)} for each in (first, second)
+    )
+    bases = (one.base for one in mine)
+    is_set_once = all(len(facts.makers.get(r, ())) < 2 for r in bases if isinstance(r, Register))
+    return bool(mine) and mine == other and is_set_once
 
 
 def reduction_hint(path: CheckedPath, facts: Facts) -> str:

@@ -129,9 +129,21 @@ def _refuse_nothing(path: CheckedPath, facts: Facts) -> NoReturn:
         Refused: always.
     """
     hint = f"; {reduction_hint(path, facts)}" if declared_operations(path.loop.marker) else ""
+    if path.turn is not path.loop.loop and not _carries_on(path, facts):
+        hint = (
+            "; remove this annotation, so that the loop around it may be collected with all that "
+            "lies in it"
+        )
     raise Refused(
         f"its lane computes all of it for the next iteration, so that nothing is left{hint}"
     )
+
+
+def _carries_on(path: CheckedPath, facts: Facts) -> bool:
+    """Whether an iteration of the annotated loop leaves something that turns of the loop around the
+    path make for the next one: no reduction serves what those hand on among themselves alone."""
+    made = {r for i in instructions_of(path.turn.blocks, facts) for r in i.defined()}
+    return not made.isdisjoint(facts.liveness.live_in(path.loop.loop.header))
 
 
 def _makers_for_followers(path: CheckedPath, facts: Facts) -> list[Instruction]:

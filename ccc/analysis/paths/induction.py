@@ -51,6 +51,7 @@ STRICT = (
     'instead of "<=" with a number that may have a sign, let an unsigned counter be "<" one more'
 )
 SUMS = "reduction(+: variable)"
+TO_SHARE = f"{SUMS} would let lanes share its turns"
 SUMS_HINT = f"if they only add it up, say so: {SUMS}"
 
 

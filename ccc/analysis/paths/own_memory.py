@@ -80,6 +80,8 @@ def check_own_memory(
             f"in another lane after each{at(passed_on)}"
             f"{print_hint(passed_on, facts) or hint_at_turns(path, along, words, others)}"
         )
+    if found_again is not None and handed_on(path, across & ~tables, facts)[0]:
+        _refuse_sharing(path, found_again, (mixed | across) & ~tables, words, others, facts)
     if found_again is not None:
         raise Refused(
             "when the annotated loop is run again, the path may read what it has left in local "

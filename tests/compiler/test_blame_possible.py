@@ -1,0 +1,230 @@
+"""What users are told to do can be done: kernels for which a near advice would lead nowhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import Options
+
+pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
+
+HEAD = "int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x"
+LONG = "for (int j = 0; j < 60; j++)"
+KERNELS = """
+__global__ void queue(int *queue, int *head, int *tail) {
+    #pragma ccc for
+    while (true) {
+        int i = atomicAdd(head, 1);
+        if (i >= *tail) break;
+        int v = queue[i];
+        #pragma ccc if
+        if (v > 1) { int t = atomicAdd(tail, 2); queue[t] = v / 2; queue[t + 1] = v - v / 2; }
+    }
+}
+__global__ void count(const int *row, const int *label, int *out, int n) {
+    #pragma ccc for
+    for (HEAD) {
+        int same = 0;
+        const int end = row[i + 1];
+        #pragma ccc for variable
+        for (int j = row[i]; j < end; j++) {
+            #pragma ccc if
+            if (label[j] == label[i]) same++;
+        }
+        out[i] = same;
+    }
+}
+__global__ void count_all(const int *row, const int *label, int *out, int n) {
+    int same = 0;
+    #pragma ccc for
+    for (HEAD) {
+        const int end = row[i + 1];
+        #pragma ccc while
+        for (int j = row[i]; j < end; j++) {
+            #pragma ccc if
+            if (label[j] == label[i]) same++;
+        }
+    }
+    out[threadIdx.x] = same;
+}
+__global__ void nearest(const float *points, int n, const float *queries, int m, float *out) {
+    for (int q = threadIdx.x; q < m; q += blockDim.x) {
+        float d[8];
+        for (int k = 0; k < 8; k++) d[k] = 1e30f;
+        #pragma ccc for
+        for (int j = 0; j < n; j++) {
+            float e = fabsf(points[j] - queries[q]);
+            #pragma ccc if
+            if (e < d[7]) {
+                int k = 7;
+                while (k > 0 && d[k - 1] > e) { d[k] = d[k - 1]; k--; }
+                d[k] = e;
+            }
+        }
+        for (int k = 0; k < 8; k++) out[q * 8 + k] = d[k];
+    }
+}
+__global__ void two_arms(const float *x, float *y, int n) {
+    #pragma ccc for
+    for (HEAD) {
+        float b[8];
+        for (int j = 0; j < 8; j++) b[j] = x[i + j];
+        #pragma ccc if
+        if (b[0] > 0) { int p = 0; LONG p = (int)b[p & 7] + j; y[i] = p; }
+        else { float v = x[i]; LONG v = sqrtf(v + 1); y[i] = v; }
+    }
+}
+__global__ void three_cases(const float *x, const int *op, float *y, int n) {
+    #pragma ccc for
+    for (HEAD) {
+        float b[8];
+        for (int j = 0; j < 8; j++) b[j] = x[i + j];
+        #pragma ccc switch
+        switch (op[i]) {
+            case 0: { int p = 0; LONG p = (int)b[p & 7] + j; y[i] = p; break; }
+            case 1: { float v = x[i]; LONG v = sqrtf(v + 1); y[i] = v; break; }
+            case 2: { int p = 1; LONG p = (int)b[p & 7] * j; y[i] = p; break; }
+        }
+    }
+}
+template <int S> __device__ void part(const float *b, float *y, int i) {
+    #pragma ccc if
+    if (b[S] > 0) { int p = S; LONG p = (int)b[p & 7] + j; y[i] = p; }
+}
+__global__ void called_twice(const float *x, float *y, float *z, int n) {
+    #pragma ccc for
+    for (HEAD) {
+        float b[8];
+        for (int j = 0; j < 8; j++) b[j] = x[i + j];
+        part<0>(b, y, i); part<1>(b, z, i);
+    }
+}
+__device__ void sum(const int *left, const int *right, int node, int &total) {
+    if (node < 0) return;
+    total += node;
+    sum(left, right, left[node], total);
+    sum(left, right, right[node], total);
+}
+__global__ void by_itself(const int *left, const int *right, const int *start, int *out, int n) {
+    #pragma ccc for
+    for (HEAD) {
+        int total = 0;
+        #pragma ccc if
+        if (start[i] > 3) sum(left, right, start[i], total);
+        out[i] = total;
+    }
+}
+#pragma ccc recursion
+__device__ int depth(const int *first, const int *next, int node) {
+    int d = 0;
+    for (int c = first[node]; c >= 0; c = next[c]) d = max(d, depth(first, next, c));
+    return d + 1;
+}
+__global__ void tree(const int *first, const int *next, const int *root, int *out, int n) {
+    #pragma ccc for
+    for (HEAD) out[i] = depth(first, next, root[i]);
+}
+__global__ void board(const int *x, int *out, int n) {
+    #pragma ccc for
+    for (HEAD) {
+        char b[150];
+        for (int j = 0; j < 150; j++) b[j] = x[i + j];
+        int at = x[i], steps = 0;
+        #pragma ccc while
+        while (at > 0) { int p = b[at % 150]; b[p & 127] ^= at; at -= p & 3; steps++; }
+        out[i] = steps;
+    }
+}
+__global__ void most(const int *row, const float *x, float *y, int n) {
+    #pragma ccc for
+    for (HEAD) {
+        float m = 0; const int e = row[i + 1];
+        #pragma ccc for variable
+        for (int j = row[i]; j < e; j++) m = fmaxf(m, x[j]);
+        y[i] = m;
+    }
+}
+__global__ void elements(const int *row, const float *x, float *y, int n) {
+    #pragma ccc for
+    for (HEAD) {
+        float m[3] = {0, 0, 0}; const int e = row[i + 1];
+        #pragma ccc for variable
+        for (int j = row[i]; j < e; j++) { m[0] += x[j]; m[1] += x[2 * j]; m[2] += x[3 * j]; };
+        y[i] = m[0] + m[1] * m[2];
+    }
+}
+__global__ void goes_on(const float *x, int n, int *counts) {
+    int c = 0;
+    #pragma ccc for
+    for (HEAD) {
+        #pragma ccc switch
+        switch ((int)x[i]) {
+            case 2: { float v = x[i]; LONG v = __sinf(v) + 1; if (v > 1.5f) c++; break; }
+            case 3: counts[i] = 7;
+            default: c ^= 1;
+        }
+    }
+    atomicAdd(&counts[2], c);
+}
+__global__ void leaves(const int *x, int *y, int n, int m) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, d;
+    #pragma ccc for
+    for (d = 2; d < m; d++) {
+        bool c = x[i] % d == 0;
+        #pragma ccc if
+        if (c) break;
+    }
+    y[i] = d;
+}
+__global__ void decode(const unsigned *bits, const int *start, const short *tree,
+                       unsigned char *out, int per, int n) {
+    #pragma ccc for
+    for (HEAD) {
+        int pos = start[i];
+        #pragma ccc for
+        for (int s = 0; s < per; s++) {
+            int node = 0;
+            #pragma ccc while
+            do {
+                int b = (bits[pos >> 5] >> (pos & 31)) & 1;
+                pos++;
+                node = tree[2 * node + b];
+            } while (node >= 0);
+            out[i * per + s] = -node - 1;
+        }
+    }
+}
+""".replace("HEAD", HEAD).replace("LONG", LONG)
+
+
+CASES = [
+    ("queue", ["iterations that need what others write", ": remove the annotation"], "before the"),
+    ("count", ['nothing is left ("same"); remove this annotation, so that'], "reduction"),
+    ("count_all", ["reduction(+: same)"], "so that"),
+    ("nearest", ["the code after the loop reads what iterations leave there"], "write the array"),
+    ("two_arms", ['this "if" has two arms'], "that on line"),
+    ("three_cases", ['this "switch" has several cases'], "unroll"),
+    ("called_twice", ["nvcc has made copies of this one"], '; put "#pragma unroll 1"'),
+    ("by_itself", ["let sum return what it makes of it"], "__forceinline__"),
+    ("depth", ["write a loop with a stack"], "unchanged"),
+    ("board", ["at most 128 bytes of arrays", "takes 152", "strategy(flatten)"], "of ints:"),
+    ("most", ["reduction(max: m) would let lanes share its turns"], "reduction(+"),
+    ("elements", ["tell with a profile"], "reduction"),
+    ("goes_on", ['"c"'], "tile"),
+    ("decode", ['"pos"', "or ask for strategy(flatten)", "which a profile tells"], "reduction("),
+    ("leaves", ["does nothing but leave the loop", ": remove the annotation"], "decide"),
+]
+
+
+def test_what_is_told_can_be_done(tmp_path: Path) -> None:
+    """Of all kernels at once: nvcc takes as long for one."""
+    lines, wrong = said(KERNELS, tmp_path, Options()), {}
+    for kernel, told, never in CASES:
+        mine = [line for line in lines if line.endswith(f" [in {kernel}]")]
+        is_told = any(all(words in line for words in told) for line in mine)
+        if not is_told or any(never in line for line in mine):
+            wrong[kernel] = mine
+    assert wrong == {}
