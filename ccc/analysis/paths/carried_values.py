@@ -176,12 +176,12 @@ def writer_hint(
         return facts.memory.find_conflict(likely_first, [read])
 
     clash, who = conflict(path.blocks), "the path"
+    if clash and (same := _writer_of_it(path, read, facts)):
+        return f", and the iteration writes it{at(same)}; {DEPENDENT}: remove the annotation"
     if clash is None:
         clash, who = conflict(path.rest), "what follows the path"
     if clash is None:
         return "; read it before the path" if read.space != "param" else ""
-    if who == "the path" and _is_of_one_place(clash[0], read, facts):
-        return f", and {who} writes{at(clash[0])}; {DEPENDENT}: remove the annotation"
     if clash[0].effects & Effect.CALL:
         callee = called(clash[0])
         return f", and {who} calls {callee}, which may write it; read it before the path"
@@ -200,15 +200,22 @@ def writer_hint(
     )
 
 
-def _is_of_one_place(first: Instruction, second: Instruction, facts: Facts) -> bool:
-    """Whether two accesses of an iteration are of the same address for certain, as of a variable in
-    memory: to read it earlier is to read something else."""
-    mine, other = (
-        {one for one in each.operands if isinstance(one, Address)} for each in (first, second)
-    )
-    bases = (one.base for one in mine)
-    is_set_once = all(len(facts.makers.get(r, ())) < 2 for r in bases if isinstance(r, Register))
-    return bool(mine) and mine == other and is_set_once
+def _writer_of_it(path: CheckedPath, read: Instruction, facts: Facts) -> Instruction | None:
+    """What writes to the same address for certain, in the path or, where that is the same in all
+    iterations, as that of a variable in memory, anywhere in one: earlier it is something else."""
+    mine = _addresses(read)
+    bases = {one.base for one in mine if isinstance(one.base, Register)}
+    if not mine or any(len(facts.makers.get(base, ())) > 1 for base in bases):
+        return None
+    loop = path.loop.loop.blocks
+    made = (i for i in instructions_of(loop, facts) if not bases.isdisjoint(i.defined()))
+    where = path.blocks if next(made, None) else loop
+    writers = facts.memory.writers(instructions_of(where, facts))
+    return next((one for one in writers if _addresses(one) == mine), None)
+
+
+def _addresses(instruction: Instruction) -> set[Address]:
+    return {one for one in instruction.operands if isinstance(one, Address)}
 
 
 def reduction_hint(path: CheckedPath, facts: Facts) -> str:
