@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
 _NOT_AT_RUN_TIME = re.compile(rb"if\s*(constexpr\b|!?\s*consteval\b)")
-_ELSE_IF = re.compile(r"(?:\}\s*)?else\s+if\b")
+_ELSE = re.compile(r"(?:\}\s*)?else\b")
 _LABEL = re.compile(r"(?!default\b)(\w+\s*:)(?!:)")
 _ROUNDED = 0.05
 """How much more than 1 the shares of cases come to that were rounded."""
@@ -151,7 +151,7 @@ class Placement:
         if statement.type not in types or body_of(statement, part) is None:
             what = short(self.source(placed.at)) if self.blank[placed.at :].strip() else ""
             found = f'before "{what}"' if what else "at the end"
-            if name == "if" and _ELSE_IF.match(what):
+            if name == "if" and _ELSE.match(what):
                 return (
                     f'"ccc if" stands {found}, which is an arm of a branch; remove it, and put one '
                     'before the first "if", which speaks of all arms'

@@ -296,18 +296,19 @@ def _leave_others(kernel: Kernel, path: FoundPath, nest: Nest) -> None:
     facts = kernel.facts
     around = [one.loop.blocks for one in _annotated_around(nest.outer.header, facts)]
     concerned = nest.outer.blocks.union(*around)
+    line = f" (that on line {path.marker.span.line})"
     for other in located(facts):
         if other.entry not in concerned or other.key == path.key or _is_first_turn(other, path):
             continue
         if other.entry in nest.inner.blocks:
-            left = _record(kernel, other, reason=IN_ITSELF)
+            left = _record(kernel, other, reason=IN_ITSELF + line)
         elif other.entry in nest.outer.blocks:
             if nest.inner.blocks <= extent(other, facts):
-                left = _record(kernel, other, reason=AROUND_FLATTENED)
+                left = _record(kernel, other, reason=AROUND_FLATTENED + line)
             else:
-                left = _record(kernel, other, reason=IN_FLATTENED)
+                left = _record(kernel, other, reason=IN_FLATTENED + line)
         else:
-            left = _record(kernel, other, reason=HOLDS_FLATTENED)
+            left = _record(kernel, other, reason=HOLDS_FLATTENED + line)
         request = kernel.request_of(left.path)
         if request is not None and request.name == LEAVE.name:
             left.leave(LEAVE.name)

@@ -489,7 +489,7 @@ def test_a_loop_of_two_kinds(kinds: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["else if (b) c();", "} else if (b) c();", "else  if (b) { c(); }"]
+    "text", ["else if (b) c();", "} else if (b) c();", "else  if (b) { c(); }", "else c();"]
 )
 def test_an_arm_is_not_annotated_by_itself(text: str) -> None:
     brace = "{ " * text.startswith("}")

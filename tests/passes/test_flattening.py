@@ -72,10 +72,11 @@ def test_of_two_inner_loops_one_is_flattened() -> None:
     end = marked.index("	add.s32 %r2, %r2, 17;")
     second = inner.replace("INNER", "SECOND").replace("while 1", "while 2")
     second = f"	and.b32 %r4, %r3, 15;\n{second}"
+    way_out = ADVICE["it lies in a loop that was flattened"]
     first, other = remarks(marked[:start] + inner + second + marked[end:], "flatten")
     assert {(first.strategy, first.advice), (other.strategy, other.advice)} == {
         ("flatten", None),
-        ("leave", f"{IN_FLATTENED}; {ADVICE['it lies in a loop that was flattened']}"),
+        ("leave", f"{IN_FLATTENED} (that on line 1); {way_out}"),
     }
 
 
@@ -88,8 +89,9 @@ def test_paths_beside_a_flattened_loop_are_left() -> None:
     assert not any(one.complaint for one in flattened)  # nothing was asked of them
     way_out = ADVICE["it lies in the very loop that was flattened"]
     assert "split" not in way_out  # it would be in that loop all the same
-    around = f"{AROUND_FLATTENED}; {ADVICE['it holds a loop that was flattened']}"
-    assert {one.advice for one in flattened} == {None, around, f"{IN_ITSELF}; {way_out}"}
+    line = " (that on line 9)"
+    around = f"{AROUND_FLATTENED}{line}; {ADVICE['it holds a loop that was flattened']}"
+    assert {one.advice for one in flattened} == {None, around, f"{IN_ITSELF}{line}; {way_out}"}
     asked = re.sub(r"(// ccc\.(?:variable|then) .*)", r"\1 strategy=flatten", marked)
     for one in remarks(asked):
         said = (AROUND_FLATTENED, IN_ITSELF, HOLDS_FLATTENED)

@@ -203,6 +203,8 @@ def check_independence(path: CheckedPath, invariant_stores: InvariantStores, fac
         advice = f"use an atomic or a reduction, or declare in the loop what only one {what} needs"
         if shared.effects & Effect.CALL:
             advice = f"let {called(shared)} use atomics, or give it other memory in each of them"
+        if what == "turn":
+            advice += ', or mark the loop "ccc while", whose turns may depend on one another'
         raise Refused(
             f"all {what}s of the loop use the same memory, and are not independent{at(shared)}; "
             f"{advice}"

@@ -87,7 +87,10 @@ def what_became(loops: Iterable[Marker]) -> str:
             "; if nvcc unrolled it wholly, as its #pragma unroll says, remove that, or if its "
             "number of turns is a constant, the annotation"
         )
-    return "; if the loop runs once at most, remove the annotation"
+    return (
+        "; if the loop runs once at most, remove the annotation; where all ways out of a loop in "
+        "it return, leave that by break"
+    )
 
 
 def extent(path: FoundPath, facts: Facts) -> frozenset[str]:
