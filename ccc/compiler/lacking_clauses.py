@@ -28,6 +28,7 @@ def lacking(
         return []
     every = [(suspects.operation(at, name), name) for name in names]
     known = [(by, name) for by, name in every if by in REDUCTIONS]
+    known = [one for one in known if not suspects.no_reduction(at, one[1])]
     if unnamed := suspects.unnamed(at):
         return unnamed
     behind = [one for one in suspects.unnamed(at, around=True) if one[1] in names]

@@ -197,6 +197,24 @@ __global__ void decode(const unsigned *bits, const int *start, const short *tree
         }
     }
 }
+__global__ void position(const unsigned *bits, const int *start, const short *tree, int *out,
+                         int per, int n) {
+    #pragma ccc for
+    for (HEAD) {
+        int pos = start[i], sum = 0;
+        #pragma ccc for
+        for (int s = 0; s < per; s++) {
+            int node = 0;
+            #pragma ccc if
+            if ((bits[pos >> 5] >> (pos & 31)) & 1) {
+                for (int k = 0; k < 50; k++) node = tree[2 * node + 1]; pos += 3;
+            }
+            pos++;
+            sum += node;
+        }
+        out[i] = sum;
+    }
+}
 """.replace("HEAD", HEAD).replace("LONG", LONG)
 
 
@@ -215,6 +233,7 @@ CASES = [
     ("elements", ["tell with a profile"], "reduction"),
     ("goes_on", ['"c"'], "tile"),
     ("decode", ['"pos"', "or ask for strategy(flatten)", "which a profile tells"], "reduction("),
+    ("position", ["reduction(+: sum)"], "pos,"),
     ("leaves", ["does nothing but leave the loop", ": remove the annotation"], "decide"),
 ]
 
