@@ -7,7 +7,7 @@ An estimate, which never says whether something may be done.
 
 from __future__ import annotations
 
-from collections.abc import Set as Blocks
+from collections.abc import Set as AbstractSet
 
 from ccc.analysis.cfg import reachable
 from ccc.analysis.divergence import Divergence
@@ -68,7 +68,7 @@ def likely_taken_together(entry: str, loop: Loop, facts: Facts) -> bool:
     return bool(deciding) and deciding.isdisjoint(LikelyDivergence.of(facts).divergent_branches)
 
 
-def parts_others(blocks: Blocks[str], facts: Facts) -> bool:
+def parts_others(blocks: AbstractSet[str], facts: Facts) -> bool:
     """Whether blocks hold a loop in which lanes of a warp likely go round as often, while lanes of
     several warps need not."""
     inside = (loop for loop in facts.loops if loop.blocks <= blocks)

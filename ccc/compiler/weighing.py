@@ -121,10 +121,11 @@ def _tried(
 
 
 def _crowding(result: Transformed, pairs: Mapping[str, tuple[int, int]], arch: str) -> set[str]:
-    """The kernels of which fewer warps have room with the registers that they take."""
+    """The kernels of which fewer warps have room with the registers that they take; none where the
+    architecture is not known."""
 
     def room(name: str, registers: int) -> float:
-        return occupancy(arch, registers, 0, result.blocks[name]).fraction
+        return _fraction(arch, Resources(registers, 0, 0), result.blocks[name], 0) or 0.0
 
     return {name for name, (old, new) in pairs.items() if room(name, new) < room(name, old)}
 

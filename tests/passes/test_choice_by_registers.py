@@ -201,3 +201,10 @@ def test_of_blocks_of_unknown_size_registers_are_bound(monkeypatch: pytest.Monke
     made, remark = made_of(ptx, monkeypatch)
     assert ".maxnreg 32\n" in made
     assert remark.details["maxnreg"] == 32
+
+
+def test_nothing_is_bound_on_an_architecture_that_is_not_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, _ = made_of(kernel(Arm(80, 0.4)).replace("sm_90", "sm_99"), monkeypatch)
+    assert ".minnctapersm" not in made
