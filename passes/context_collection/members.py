@@ -39,12 +39,26 @@ ORDER = Snippet("""
 
 GOING = Snippet("""
     .reg .pred %goes;
+    .reg .b32 %way, %counted;
+        selp.b32 %way, 1, 0, %goes;
+        match.any.sync.b32 %counted, %way, -1;
+""")
+"""At a branch that leads to the loop, to which all lanes come: who takes the same way as a lane.
+
+A ballot would say it, too. But ``ptxas`` 13.0 keeps the ballot of a whole warp in a uniform
+register, and may use that for something else in the arm whose lanes have no need of it, while the
+others still have: docs/soundness.md, "What ptxas gets wrong". A match is made in a register of each
+lane's own.
+"""
+
+GOING_OF = Snippet("""
+    .reg .pred %goes;
     .reg .b32 %counted, %mask;
         vote.sync.ballot.b32 %counted, %goes, %mask;
 """)
-"""At a branch that leads to the loop: the lanes that go on to it where the condition holds,"""
+"""At a further one: the lanes that go on to it where the condition holds, of those counted,"""
 
-NOT_GOING = Snippet("""
+NOT_GOING_OF = Snippet("""
     .reg .pred %condition, %goes;
     .reg .b32 %counted, %mask;
         not.pred %goes, %condition;
@@ -127,9 +141,11 @@ def _count_at(
     block.statements[:] = before
     if orders:
         ORDER.emit(emit, members=mask)
-    if (branch.target == successor) == guard.negated:
-        counted = NOT_GOING.emit(emit, condition=guard.register, mask=mask)["counted"]
+    if isinstance(mask, int):
+        counted = GOING.emit(emit, goes=guard.register)["counted"]
+    elif (branch.target == successor) == guard.negated:
+        counted = NOT_GOING_OF.emit(emit, condition=guard.register, mask=mask)["counted"]
     else:
-        counted = GOING.emit(emit, goes=guard.register, mask=mask)["counted"]
+        counted = GOING_OF.emit(emit, goes=guard.register, mask=mask)["counted"]
     block.statements += behind
     return counted

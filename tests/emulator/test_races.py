@@ -252,6 +252,7 @@ SHOW_THEM = (
     "small/batch",
     "small/bins",
     "small/block_sums",
+    "context-collection/three_loops_at_once",
     "small/carried",
     "small/counter",
     "small/dynamic",

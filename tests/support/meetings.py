@@ -38,7 +38,7 @@ from ccc.snippet import Snippet
 GOLDENS = sorted(GOLDEN.glob("*/*.ptx"))
 LIST = TESTS / "meetings.txt"
 PASSES = ROOT / "passes"
-MEETING = re.compile(r"(bar|barrier|vote|shfl|redux)\.(warp\.)?sync\b")
+MEETING = re.compile(r"(bar|barrier|vote|match|shfl|redux)\.((warp|any)\.)?sync\b")
 PATIENCE = 8
 """How many times as many steps a kernel may take without one of its meetings."""
 SWITCH = "ccc_left_out"
@@ -73,7 +73,7 @@ def places() -> set[str]:
         f"{path.name}:{number}"
         for path in PASSES.rglob("*.py")
         for number, line in enumerate(path.read_text().splitlines(), 1)
-        if re.search(r'"(bar|barrier|vote|shfl|redux)\.[\w.]*"', line)
+        if re.search(r'"(bar|barrier|vote|match|shfl|redux)\.[\w.]*"', line)
     }
     return written.union(*(places_in(snippet.source) for snippet in Snippet.known))
 
