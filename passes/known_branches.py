@@ -51,6 +51,8 @@ _Sum: TypeAlias = Counter[_Part | None]
 """How often each is added up, and under None a number."""
 _DEPTH = 6
 """Additions that make a number of turns, at most."""
+_INTEGERS = ("b", "s", "u")
+"""The kinds of types that hold them, one in a register."""
 _SIGNS = {"mov": (1,), "add": (1, 1), "sub": (1, -1), "not": (-1,)}
 """What adds up, and with which signs; ``not`` takes one more away."""
 
@@ -175,7 +177,7 @@ class _Branches:
             return None
         bits = mask.integer % (1 << number.bits)
         whole = self._sum((number, made), _DEPTH)
-        are_seen = all(TYPES[one].kind in "bsu" and bits < 1 << TYPES[one].bits for one in seen)
+        are_seen = all(TYPES[one].kind in _INTEGERS and bits < 1 << TYPES[one].bits for one in seen)
         if whole is None or bits & (bits + 1) or not are_seen:
             return None
         return _Remainder(whole, number.bits, bits, test.modifiers[0] == "ne")
@@ -218,8 +220,11 @@ class _Branches:
         block = self.facts.blocks.get(label)
         branch = block.terminator if block else None
         test = self._maker((branch.guard.register, branch)) if branch and branch.guard else None
-        plain = test is not None and test.name == "setp" and len(test.operands) == 3
-        return test if test is not None and plain and TYPES[test.types[-1]].kind in "bsu" else None
+        if branch is None or branch.guard is None or test is None or test.name != "setp":
+            return None
+        # The second predicate of ``%p|%q`` is the opposite.
+        plain = len(test.operands) == 3 and test.operands[0] == branch.guard.register
+        return test if plain and TYPES[test.types[-1]].kind in _INTEGERS else None
 
     def _way(self, label: str, holds: bool) -> str | None:
         """Where a guarded branch leads if its predicate holds, or does not; None if it is not known
@@ -240,8 +245,9 @@ class _Branches:
         if maker is None:
             return None
         whole = (read[0], maker)
-        if maker.name not in _SIGNS or maker.modifiers != maker.types or not depth:
-            return Counter({whole: 1})
+        is_sum = maker.name in _SIGNS and maker.modifiers == maker.types and depth > 0
+        if not is_sum or TYPES[maker.types[-1]].kind not in _INTEGERS:
+            return Counter({whole: 1})  # floating point rounds, and halves of a register wrap
         found: _Sum = Counter({None: -(maker.name == "not")})
         for sign, source in zip(_SIGNS[maker.name], maker.operands[1:], strict=True):
             added = self._sum((source, maker), depth - 1)

@@ -100,6 +100,11 @@ def test_other_ways_to_ask(old: str, new: str) -> None:
         ("setp.lt.u32 %p1, %r5, 3", "setp.eq.s32 %p1, %r5, 1"),
         ("setp.lt.u32 %p1, %r5, 3", "setp.eq.s32 %p1, %r10, %r1"),
         ("setp.lt.u32 %p1, %r5, 3", "cvt.u16.u32 %rs1, %r5; setp.lt.u16 %p1, %rs1, 3"),
+        # The second predicate is the opposite.
+        ("setp.lt.u32 %p1, %r5, 3", "setp.lt.u32 %p6|%p1, %r5, 3"),
+        ("setp.eq.s32 %p4, %r7, 0", "setp.eq.s32 %p6|%p4, %r7, 0"),
+        # Halves of a register are added up.
+        (MADE, "mov.b32 %r4, -1;\n    add.s16x2 %r5, %r6, %r4;"),
         # What the turns left over make is set all the same.
         ("mov.u32 %r9, %tid.x;", "mov.u32 %r9, %tid.x;\n    setp.eq.u32 %p2, %r9, 0;"),
         # The number has changed in between.
@@ -112,6 +117,18 @@ def test_other_ways_to_ask(old: str, new: str) -> None:
 )
 def test_what_is_not_known(old: str, new: str) -> None:
     assert changes(old, new) == ([], [])
+
+
+def test_what_rounds_is_no_sum() -> None:
+    parts = (
+        ".reg .b32 %r<20>;",
+        ".reg .b32 %r<20>; .reg .f32 %f<9>;",
+        "add.s32 %r6, %r10, %r1;",
+        "mov.b32 %f2, %r10; mov.b32 %f3, %r1; mov.b32 %r6, %f2;",
+        MADE,
+        "add.f32 %f4, %f2, %f3; sub.f32 %f5, %f4, %f3; mov.b32 %r4, %f5; add.s32 %r5, %r4, -1;",
+    )
+    assert changes(*parts) == ([], [])
 
 
 COUNTED = (
