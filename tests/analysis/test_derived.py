@@ -80,6 +80,10 @@ def why_not(begin: Sequence[str], step: Sequence[str], test: str = TEST) -> str:
     return induction if isinstance(induction, str) else ""
 
 
+def test_the_second_predicate_of_a_comparison_is_the_opposite() -> None:
+    assert why_not(BEGIN, STEP, "setp.lt.s32 %p1|%p2, %r3, %r4;")
+
+
 WIDER = ("cvt.s64.s32 %rd5, %r3;", "cvt.u32.u64 %r5, %rd5;")
 AGAIN = "add.s32 %r3, %r5, 1;"
 

@@ -143,6 +143,8 @@ WAIT:
         ("add.s64 %rd6, %rd6, 1;", "lt.s64 %p2, %rd6, %rd5", False),
         ("add.s64 %rd4, %rd4, 1;", "lt.s64 %p2, %rd4, 1000", False),
         ("add.s64 %rd4, %rd4, 1;", "lt.u64 %p2, %rd4, 1099511627776", False),
+        # the second predicate is the opposite
+        ("add.s32 %r2, %r2, 1;", "lt.s32 %p0|%p2, %r2, %r4", False),
         # a step that waits itself
         ("@%p1 bra ON; add.s32 %r2, %r2, 1; ON:", "lt.s32 %p2, %r2, %r4", False),
     ],

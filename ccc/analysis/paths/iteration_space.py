@@ -188,7 +188,9 @@ def _ended(
         return None
     (test,) = tests
     _, counter, end = test.operands
-    if len(test.modifiers) != 2 or test.modifiers[0] != "lt" or test.guard:
+    if test.defined() != (branch.guard.register,) or test.guard:
+        return None
+    if len(test.modifiers) != 2 or test.modifiers[0] != "lt":
         return None
     if not isinstance(counter, Register) or counter not in steps or test.types[-1] not in _TYPES:
         return None
