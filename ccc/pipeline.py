@@ -145,8 +145,9 @@ class Kernel:
 
     ``options`` are what the user asks for. ``shared`` are the shared variables that it uses besides
     the function's own, itself or in what it calls; ``unseen_callee`` is what is called and cannot
-    be looked into, if anything, and ``callee_shared_bytes`` the most shared memory that such take,
-    None if that is not known; ``dynamic_shared_bytes`` is the most that a launch asks for, None if
+    be looked into, if anything that may have shared memory, and ``callee_shared_bytes`` the most
+    that such take, None if that is not known; ``calls_unseen`` if functions are called, be there a
+    promise of them or not, whose registers are not known; ``dynamic_shared_bytes`` is the most that a launch asks for, None if
     that is not known. A block gets no more than ``shared_limit``, of which stacks may be in dynamic
     memory if ``takes_dynamic``; where that begins is a multiple of ``dynamic_alignment``. ``arch``
     is what the code is for; ``registers`` how many a thread takes, where the assembler has told,
@@ -165,6 +166,7 @@ class Kernel:
     options: Options = field(default_factory=Options)
     shared: tuple[Variable, ...] = ()
     unseen_callee: str = ""
+    calls_unseen: bool = False
     callee_shared_bytes: int | None = 0
     dynamic_shared_bytes: int | None = 0
     shared_limit: int = DEFAULT_SHARED_BYTES

@@ -130,7 +130,8 @@ def keep_warps(kernel: Kernel, share: float = 1.0, stack: int = 0) -> None:
 def warps_bound(
     kernel: Kernel, share: float = 1.0, stack: int = 0
 ) -> tuple[Literal["minnctapersm", "maxnreg"], int] | None:
-    """The directive for that, and its number; None where ptxas cannot be told.
+    """The directive for that, and its number; None where ptxas cannot be told: a kernel that may
+    take fewer registers than what it calls is refused by linkers.
 
     Of blocks whose size is known it says how many are to have room: where nobody has told yet how
     many warps the original has, as many as a multiprocessor can have; they are told when ptxas has
@@ -139,7 +140,7 @@ def warps_bound(
     function, known = kernel.function, set(kernel.function.limits)
     before = kernel.tried[0] if kernel.tried else None
     is_bound = kernel.options.max_registers or known & {LEAST_BLOCKS, MOST_REGISTERS}
-    if before == 0 or is_bound:
+    if before == 0 or is_bound or kernel.calls_unseen:
         return None
     block = known_block_size(function, kernel.options.max_block)
     used = shared_bytes(kernel) or 0

@@ -217,7 +217,10 @@ class ModuleContext:
 
     def _find_shared(self, kernel: Kernel) -> None:
         """What shared memory a kernel uses: each has what it names, itself or in what it calls."""
-        functions, kernel.unseen_callee = self._called(kernel.function)
+        functions, unseen = self._called(kernel.function)
+        kernel.calls_unseen = not SYSTEM_CALLS.keys() >= {*unseen}
+        shared = (name for name in unseen if not self._has_none_shared(name))
+        kernel.unseen_callee = next((one or "a function through a pointer" for one in shared), "")
         instructions = [i for function in functions for i in function.instructions]
         named = {symbol.name for i in instructions for symbol in i.symbols()}
         used = [variable for name, variable in self._shared.items() if name in named]
@@ -244,20 +247,24 @@ class ModuleContext:
         except CccError:  # an architecture that is not known
             return wanted
 
-    def _called(self, function: Function) -> tuple[list[Function], str]:
-        """A function and all that it may come to; and what cannot be looked into, if anything."""
-        found, seen, unseen = [function], {*WITHOUT_SHARED_MEMORY, function.name}, ""
+    def _called(self, function: Function) -> tuple[list[Function], list[str]]:
+        """A function and all that it may come to; and the names of what cannot be looked into, of
+        which that of a pointer is empty."""
+        found, seen, unseen = [function], {function.name}, list[str]()
         for one in found:
-            for instruction in one.instructions:
-                name = callee(instruction) if instruction.effects & Effect.CALL else None
-                if name is None or name in seen or self._callees.is_promised(name):
+            for name in (callee(i) for i in one.instructions if i.effects & Effect.CALL):
+                if name in seen:
                     continue
                 seen.add(name)
                 if called := self.load(name):
                     found.append(called)
                 else:
-                    unseen = unseen or name or "a function through a pointer"
+                    unseen.append(name)
         return found, unseen
+
+    def _has_none_shared(self, name: str) -> bool:
+        """Whether a function that is not seen is known to have no shared memory."""
+        return name in WITHOUT_SHARED_MEMORY or self._callees.is_promised(name)
 
 
 def literals(variables: Iterable[Variable]) -> dict[str, str]:

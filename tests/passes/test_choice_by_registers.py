@@ -149,7 +149,11 @@ def test_spilling_a_little_is_for_who_gains_much(
 
 
 def made_of(
-    ptx: str, monkeypatch: pytest.MonkeyPatch, spilled: int = 0, waits: bool = True
+    ptx: str,
+    monkeypatch: pytest.MonkeyPatch,
+    spilled: int = 0,
+    waits: bool = True,
+    callee_shared: int | None = None,
 ) -> tuple[str, Remark]:
     """What comes of a kernel of 32 registers that would take 48, and what is said of it, if with 32
     so many bytes are spilled."""
@@ -171,7 +175,7 @@ def made_of(
     monkeypatch.setattr(LoopCost, "idles_for_memory", waits)
     monkeypatch.setattr(registers, "resources_of", resources)
     done = unit.DevicePass()
-    made = unit._transform(ptx, "k.ptx", Options(), done)
+    made = unit._transform(ptx, "k.ptx", Options(callee_shared=callee_shared), done)
     (remark,) = done.remarks["k"]
     assert remark.applied
     return made, remark
@@ -208,3 +212,16 @@ def test_nothing_is_bound_on_an_architecture_that_is_not_known(
 ) -> None:
     made, _ = made_of(kernel(Arm(80, 0.4)).replace("sm_90", "sm_99"), monkeypatch)
     assert ".minnctapersm" not in made
+
+
+@pytest.mark.parametrize(("name", "is_bound"), [("elsewhere", False), ("free", True)])
+def test_nothing_is_bound_that_calls_what_is_linked_and_may_take_more(
+    monkeypatch: pytest.MonkeyPatch, name: str, is_bound: bool
+) -> None:
+    declared = f".extern .func {name} (.param .b64 p);\n"
+    called = f"\t{{ .param .b64 a; st.param.b64 [a], 0; call.uni {name}, (a); }}\n\tret;\n"
+    ptx = kernel(Arm(80, 0.4)).replace("\tret;\n", called)
+    ptx = ptx.replace(".visible .entry", f"{declared}.visible .entry", 1)
+    made, _ = made_of(ptx, monkeypatch, callee_shared=0)
+    assert name in made
+    assert (".minnctapersm" in made) == is_bound
