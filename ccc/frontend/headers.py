@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
-_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\r?\n|[^\n])*)", re.MULTILINE)
+from ccc.frontend.no_code import HASH, in_directives
+
+_HASH = HASH.decode()
+_INCLUDE = re.compile(_HASH + r'include[^\S\n]*(["<])([^">\n]+)[">]', re.MULTILINE)
+_DEFINE = re.compile(_HASH + r"define[^\S\n]+([\w$]+)([^\n]*)", re.MULTILINE)
 _FOLDER = re.compile(r"(?:-I|--?isystem|--include-path|--system-include)[= ]?(.*)", re.DOTALL)
 _MACRO = re.compile(r"(?:-D|--define-macro)[= ]?(.*)", re.DOTALL)
 
@@ -22,7 +25,8 @@ def reachable(text: str, folders: Sequence[str]) -> dict[str, str]:
     waiting = [(text, list(folders))]
     while waiting:
         text, places = waiting.pop()
-        for quote, name in _INCLUDE.findall(text):
+        every = (*_INCLUDE.findall(_directives(text)), *_INCLUDE.findall(text))  # as <a//b.h>
+        for quote, name in every:
             path = _find(name, places if quote == '"' else folders)
             if path is not None and str(path) not in found:
                 found[str(path)] = path.read_text(encoding="utf-8", errors="replace")
@@ -38,10 +42,16 @@ def folders(options: Sequence[str]) -> Iterator[str]:
 def definitions(texts: Iterable[str], options: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The macros that texts and options define: the name, and what follows it."""
     for text in texts:
-        yield from _DEFINE.findall(text)
+        yield from _DEFINE.findall(_directives(text))
     for value in _values(_MACRO, options):
         name = re.match(r"\w*", value)
         yield (name[0], value[name.end() :]) if name else (value, "")
+
+
+def _directives(text: str) -> str:
+    """A text in which directives stand as a preprocessor sees them."""
+    code = text.encode(errors="surrogateescape")
+    return in_directives(code).decode(errors="surrogateescape")
 
 
 def _values(option: re.Pattern[str], options: Sequence[str]) -> Iterator[str]:

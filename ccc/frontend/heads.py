@@ -10,28 +10,23 @@ import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from ccc.frontend.no_code import NO_CODE
+from ccc.frontend.no_code import HASH, in_directives
 from ccc.frontend.syntax import function_name, parameters
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
 _RESTRICT = frozenset(("__restrict__", "__restrict"))
-_CONTINUED = re.compile(rb"\\[ \t]*\r?\n")
-_NO_CODE = re.compile(NO_CODE, re.DOTALL | re.VERBOSE)
-_CONDITIONAL = re.compile(rb"^[^\S\n]*(?:#|%:)[^\S\n]*(if|el|endif)", re.MULTILINE)
+_CONDITIONAL = re.compile(HASH + rb"(if|el|endif)", re.MULTILINE)
 
 
 def conditionals(code: bytes) -> list[bytes]:
-    r"""How the directives begin by which a preprocessor chooses: lines that go on are joined, and
-    comments are blanks.
+    r"""How the directives begin by which a preprocessor chooses.
 
     >>> conditionals(b"/* */ # if A\n/*\n*/#e\\\nlse\n// #endif\n")
     [b'if', b'el']
     """
-    joined = _CONTINUED.sub(b"", code).replace(b"\r", b"\n")
-    plain = _NO_CODE.sub(lambda found: b" " if found[0].startswith(b"/") else found[0], joined)
-    return _CONDITIONAL.findall(plain)
+    return _CONDITIONAL.findall(in_directives(code))
 
 
 def is_head_certain(function: Node, at: int, code: bytes, macros: Collection[str]) -> bool:

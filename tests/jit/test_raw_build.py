@@ -369,4 +369,13 @@ def test_folders_and_macros_of_options() -> None:
     options = ("-Ia", "-I", "b", "--include-path=c", "-isystem", "d", "-DE=1", "-D", "F", "-G")
     assert list(folders(options)) == ["a", "b", "c", "d"]
     texts = ["#define X(a) a \\\n b\n  #  define Y\n", "// #define Z\n"]
-    assert dict(definitions(texts, options)) == {"X": "(a) a \\\n b", "Y": "", "E": "=1", "F": ""}
+    assert dict(definitions(texts, options)) == {"X": "(a) a  b", "Y": "", "E": "=1", "F": ""}
+
+
+@pytest.mark.parametrize(
+    "define",
+    ["/* */ #define ", "#define/**/", "#def\\\nine ", "%: define ", "\f#define ", "# /* */ define "],
+)
+def test_a_macro_is_found_however_its_directive_is_written(define: str) -> None:
+    assert dict(definitions([f"int a;\n{define}SWAP(a, b) b, a // it\n"], [])).keys() == {"SWAP"}
+    assert not dict(definitions(["/*\n#define SWAP\n*/\n"], []))
