@@ -147,18 +147,18 @@ class Kernel:
     the function's own, itself or in what it calls; ``unseen_callee`` is what is called and cannot
     be looked into, if anything that may have shared memory, and ``callee_shared_bytes`` the most
     that such take, None if that is not known; ``calls_unseen`` if functions are called, be there a
-    promise of them or not, whose registers are not known; ``dynamic_shared_bytes`` is the most that a launch asks for, None if
-    that is not known. A block gets no more than ``shared_limit``, of which stacks may be in dynamic
-    memory if ``takes_dynamic``; where that begins is a multiple of ``dynamic_alignment``. ``arch``
-    is what the code is for; ``registers`` how many a thread takes, where the assembler has told,
-    and ``tried`` how many in the original and with what was chosen when that was tried; with
-    ``trying`` whatever gains anything is chosen, so that it can be told; with ``keeping`` it is to
-    have the warps that it had if they hide what memory takes; ``crowded`` is why that had better
-    not be done where nobody insists; with ``blocks_stay`` a loop over the blocks of a
-    grid has each launched block run its own, since nothing inside needs more; ``load`` gives
-    another function of the file, None if the file lacks it. ``inlined`` are the calls that a pass
-    replaced by what they call; it leaves those on the lines of ``not_inlined``. ``knowledge`` is
-    what profiles say of the module's paths, and ``tuned`` what was measured to be best for them.
+    promise of them or not, whose registers are not known; ``dynamic_shared_bytes`` is the most that
+    a launch asks for, None if that is not known. A block gets no more than ``shared_limit``, of
+    which stacks may be in dynamic memory if ``takes_dynamic``; where that begins is a multiple of
+    ``dynamic_alignment``. ``arch`` is what the code is for; ``registers`` how many a thread takes,
+    where the assembler has told, and ``tried`` how many in the original and with what was chosen
+    when that was tried; with ``trying`` whatever gains anything is chosen, so that it can be told;
+    with ``keeping`` it is to have the warps that it had if they hide what memory takes; ``crowded``
+    is why that had better not be done where nobody insists; with ``blocks_stay`` a loop over the
+    blocks of a grid has each launched block run its own, since nothing inside needs more; ``load``
+    gives another function of the file, None if the file lacks it. ``inlined`` are the calls that a
+    pass replaced by what they call; it leaves those on the lines of ``not_inlined``. ``knowledge``
+    is what profiles say of the module's paths, and ``tuned`` what was measured to be best for them.
     """
 
     function: Function

@@ -39,6 +39,7 @@ def found(*body: str, ordered: bool = True, counts: bool = False) -> LastTest | 
     loop = next(one for one in facts.loops if one.header == "LOOP")
     return find_last_test(loop, facts, ordered, counts)
 
+
 def test_a_comparison_with_a_second_predicate_is_left_as_it_is() -> None:
     for test in ("ge.u32 %p2|%p1, %r1, %r2;", "lt.u32 %p1|%p2, %r1, %r2;"):
         assert found(STEP, f"setp.{test}", AGAIN) is None
