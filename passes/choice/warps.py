@@ -22,13 +22,9 @@ def speed_of(after: float, before: float) -> float:
 
 def share_of_warps(kernel: Kernel, registers: int, stack: int = 0) -> float:
     """The share of a multiprocessor's warps that there are, if a thread takes so many registers and
-    a warp so many bytes for stacks; 0 where that is not known.
-
-    There are stacks for each warp that a block may have, in whatever blocks the kernel is launched.
-    """
+    a warp so many bytes for stacks; 0 where that is not known."""
     block = block_size(kernel)
-    most = known_block_size(kernel.function, kernel.options.max_block)
-    shared = (shared_bytes(kernel) or 0) + stack * -(-most // WARP_SIZE)
+    shared = (shared_bytes(kernel) or 0) + stack * -(-block // WARP_SIZE)
     try:
         return occupancy(kernel.arch, registers, shared, block).fraction
     except CccError:

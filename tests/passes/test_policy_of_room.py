@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from collecting import transform
@@ -13,7 +12,6 @@ from folders import DOCS
 from ccc.ir.printer import print_function
 from ccc.nvcc.command import usage
 from ccc.passes.choice.stacks import share_of
-from ccc.passes.choice.warps import share_of_warps
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_collection.layout import on_paper
 from ccc.passes.policy import settle
@@ -55,17 +53,6 @@ def test_sums_alone_may_be_too_large() -> None:
     assert choice.strategy is LEAVE
     ((_, reason),) = choice.reasons
     assert "a warp would take 128 bytes of shared memory, and gets 0" in reason
-
-
-def test_stacks_are_for_the_largest_block_where_nobody_says_how_large_it_is() -> None:
-    """A block of 256 threads is usual, and has stacks for 1024."""
-    kernel = golden("if_else")
-    kernel.arch = "sm_90"
-    shares = {}
-    for said in (None, 256):
-        kernel.options = replace(kernel.options, max_block=said)
-        shares[said] = share_of_warps(kernel, registers=32, stack=1152)
-    assert shares == {None: 0.75, 256: 1.0}
 
 
 def test_what_takes_no_shared_memory_fits_beside_any() -> None:
