@@ -252,7 +252,7 @@ SHOW_THEM = (
     "small/batch",
     "small/bins",
     "small/block_sums",
-    "context-collection/three_loops_at_once",
+    "small/members_at_guards",
     "small/carried",
     "small/counter",
     "small/dynamic",
