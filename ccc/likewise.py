@@ -44,6 +44,8 @@ def joined(told: Mapping[int, str], count: int, place: re.Pattern[str]) -> tuple
     >>> nowhere = re.compile("@")
     >>> joined({1: "7 bytes take room", 2: "9 bytes take room"}, 2, nowhere)
     ('2 copies', '7 to 9 bytes take room')
+    >>> joined({1: "0.61 times as fast", 2: "0.60 to 0.946 times as fast"}, 2, nowhere)
+    ('2 copies', '0.600 to 0.946 times as fast')
     >>> joined({1: "short", 2: "long; so", 3: "short"}, 4, nowhere)
     ('copies 1, 3 of 4', 'short; copy 2: long; so')
     >>> joined({1: "large; cut it, or go", 2: "large; split it", 3: "large; go"}, 3, nowhere)
@@ -112,7 +114,9 @@ def _with_all(same: Mapping[int, str]) -> str:
         low, high = min(numbers, key=float), max(numbers, key=float)
         if match["least"] or match["most"]:
             return low if match["least"] else high
-        return low if float(low) == float(high) else f"{low} to {high}"
+        digits = max(len(number.partition(".")[2]) for number in (low, high))
+        low, high = (f"{float(number):.{digits}f}" for number in (low, high))
+        return low if low == high else f"{low} to {high}"
 
     return _FIGURE.sub(figure, longest)
 

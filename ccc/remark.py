@@ -271,19 +271,21 @@ def in_instructions(length: float) -> str:
 def span_of(worst: float, usual: float, missed: Collection[float] = ()) -> str:
     """What is expected where not all is known; lanes that agree may be the better case.
 
-    What was ``missed`` is not told as if it had been reached, as two digits alone would:
+    What was ``missed`` is not told as if it had been reached, as two digits alone would; both ends
+    have as many.
 
     >>> span_of(0.9471, 3.09), span_of(0.9471, 3.09, missed=[0.95]), span_of(1, 1)
-    ('0.95 to 3.09', '0.947 to 3.09', '1.00')
+    ('0.95 to 3.09', '0.947 to 3.090', '1.00')
     """
 
-    def shown(ratio: float) -> str:
-        digits = 2
-        while any(ratio < least <= round(ratio, digits) for least in missed):
-            digits += 1
-        return f"{ratio:.{digits}f}"
+    def digits(ratio: float) -> int:
+        number = 2
+        while any(ratio < least <= round(ratio, number) for least in missed):
+            number += 1
+        return number
 
-    low, high = map(shown, sorted((worst, usual)))
+    most = max(digits(worst), digits(usual))
+    low, high = (f"{ratio:.{most}f}" for ratio in sorted((worst, usual)))
     return low if low == high else f"{low} to {high}"
 
 

@@ -371,7 +371,7 @@ def test_what_is_expected_begins_with_the_less() -> None:
 
 
 def test_what_misses_a_threshold_is_not_told_as_if_it_were_reached() -> None:
-    assert span_of(0.9471, 3.09, missed=[0.95, 1.03]) == "0.947 to 3.09"
+    assert span_of(0.9471, 3.09, missed=[0.95, 1.03]) == "0.947 to 3.090"
     assert span_of(1.02996, 1.02996, missed=[0.95, 1.03]) == "1.02996"
     assert span_of(0.95, 1.03, missed=[0.95, 1.03]) == "0.95 to 1.03"
 
