@@ -149,6 +149,13 @@ DECLINED = {
     ),
     "the next iteration begins with what is read": "read it before the path",
     "no path that can be collected lies in it": "annotate the branch in it, or ask for nothing",
+    "the code after the loop needs what its iterations make": (
+        "let each iteration store it, or update it by an atomic, or ask for another strategy, or "
+        "for none"
+    ),
+    "the loop around it adds up the variable of a reduction": (
+        "add up by an atomic, or ask for another strategy, or for none"
+    ),
     "its turns are not said to be independent": 'if they are, mark the loop "ccc for variable"',
     "its turns hand on a value": FROM_COUNTER,
     "it may end elsewhere than where a turn does": (

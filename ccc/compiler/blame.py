@@ -48,6 +48,8 @@ ARRAY = "(an array of the thread's own)"
 _ABOUT = {
     UNINITIALISED: "uninitialised",
     "needs a value that the path computes": "carried",
+    "needs what its iterations make": "carried",
+    "an iteration hands a value": "carried",
     "its turns hand on a value": "handed",
     "its lane computes all of it": "carried",
     "an accumulator of a reduction is set in the path": "carried",

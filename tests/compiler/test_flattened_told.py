@@ -41,3 +41,46 @@ def test_a_branch_behind_the_flattened_loop_is_to_be_left_too(tmp_path: Path) ->
     (line,) = said(source, tmp_path, Options())
     assert "it lies in a loop that was flattened" in line
     assert "; remove this annotation, or ask for another strategy for that loop, or do" in line
+
+
+COLLATZ = """__global__ void k(int *most, const int *stop, int n) {
+    int best = 0, seed = 7;
+#pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        unsigned x = i + 1; int len = 0;
+#pragma ccc while strategy(counter(8))
+        while (x != 1) { x = x & 1 ? 3 * x + 1 : x >> 1; len++; }
+        END
+    }
+    RESULT
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "result", "told"),
+    [
+        (
+            "best = max(best, len);",
+            "most[threadIdx.x] = best;",
+            'what its iterations make ("best", k.cu:8, PTX line ',
+        ),
+        (
+            "seed = seed * 5 + len; most[i] = seed;",
+            "",
+            'an iteration hands a value ("seed", k.cu:8, PTX line ',
+        ),
+    ],
+)
+def test_what_iterations_hand_on_is_told_by_its_name(
+    end: str, result: str, told: str, tmp_path: Path
+) -> None:
+    """And not by its register."""
+    source = COLLATZ.replace("END", end).replace("RESULT", result)
+    line, _ = said(source, tmp_path, Options())
+    assert "strategy(counter(8)) does not apply" in line and told in line
+
+
+def test_a_counter_serves_iterations_that_update_memory(tmp_path: Path) -> None:
+    source = COLLATZ.replace("END", "atomicMax(most, len);").replace("RESULT", "")
+    assert said(source, tmp_path, Options()) == []

@@ -177,12 +177,12 @@ def test_lanes_take_iterations_of_one_another(place: str, instead: str) -> None:
     ("place", "instead", "reason"),
     [
         ("setp.lt.s32 %p2, %r2, %r1;", "setp.ne.s32 %p2, %r2, %r1;", "does not end by a compar"),
-        ("add.s32 %r2, %r2, 64;", "add.s32 %r2, %r2, %r6;", "hands %r2 on to the next"),
-        ("add.s32 %r2, %r2, 64;", "shl.b32 %r2, %r2, 1;", "hands %r2 on to the next"),
+        ("add.s32 %r2, %r2, 64;", "add.s32 %r2, %r2, %r6;", "%r6;) on to the next"),
+        ("add.s32 %r2, %r2, 64;", "shl.b32 %r2, %r2, 1;", "hands a value (PTX line"),
         (
             "add.s32 %r2, %r2, 64;",
             "add.s32 %r2, %r2, 64; add.s32 %r6, %r6, %r3;",
-            "hands %r6 on to the next",
+            "add.s32 %r6, %r6, %r3;) on to the next",
         ),
         ("xor.b32 %r3, %r2, %r6;", "mov.u32 %r3, %tid.x;", "use what belongs to the thread"),
         ("ret;", "st.global.u32 [%rd2], %r2; ret;", "the code after the loop needs what"),

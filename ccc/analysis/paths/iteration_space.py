@@ -26,6 +26,8 @@ from ccc.ir.operands import CARRY, Immediate, Operand, Register
 from ccc.ptx.types import LANE, number_of_type
 
 COUNTER = "the loop around it does not end by a comparison of a 32-bit counter with a bound (i < n)"
+BLOCK = "the number of its block"
+"""What a loop over blocks hands on, which is no value of the user's."""
 
 _TYPES = ("s32", "u32")
 _GAINS = (("add", ()), ("mad", ("lo",)))
@@ -74,16 +76,18 @@ def find_iteration_space(annotated: FoundLoop, facts: Facts) -> IterationSpace:
     before = facts.liveness.live_in(loop.header)
     behind = written & facts.liveness.live_in(exits[0][1])
     if CARRY in before or behind:
-        name = min((register.name for register in behind), default="a carry flag")
-        raise Refused(f"the code after the loop needs what its iterations make ({name})")
+        made = [i for i in body if not behind.isdisjoint(i.defined())]
+        what = at(made[-1]) if made else " (a carry flag)"
+        raise Refused(f"the code after the loop needs what its iterations make{what}")
     differ = facts.divergence.divergent_at(loop.header)
     steps: dict[Register, Step] = {}
     for register in sorted(before & written, key=lambda register: register.name):
         step = _step(register, annotated, facts)
         if step is None or not (written | differ).isdisjoint(step):
+            made = [i for i in body if register in i.defined()]
+            what = BLOCK if register.name.startswith(OWN) else f"a value{at(made[-1])}"
             raise Refused(
-                f"an iteration hands {_name(register)} on to the next, which does not grow by the "
-                "same in each"
+                f"an iteration hands {what} on to the next, which does not grow by the same in each"
             )
         steps[register] = step
     used = {register for i in body for register in i.used()}
@@ -92,11 +96,6 @@ def find_iteration_space(annotated: FoundLoop, facts: Facts) -> IterationSpace:
     if space is None:
         raise Refused(COUNTER)
     return space
-
-
-def _name(register: Register) -> str:
-    """The name of a register of the user's code; what is not is of a loop over blocks."""
-    return "the number of its block" if register.name.startswith(OWN) else register.name
 
 
 def _belongs_to_its_lane(instruction: Instruction, facts: Facts) -> bool:
