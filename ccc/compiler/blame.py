@@ -29,6 +29,7 @@ from ccc.compiler.lacking_clauses import (
 from ccc.compiler.lines import LineTable
 from ccc.compiler.of_loops import ON_LOOP, with_bound, with_jump, with_loop, with_parting
 from ccc.compiler.respelled import FLUSHED, MISUSED, flags, respelled
+from ccc.compiler.unset_told import names_of_unset, with_whole
 from ccc.errors import Span
 from ccc.frontend.marking import Marked
 from ccc.frontend.pragmas import BY_NO_REDUCTION, REDUCTIONS
@@ -165,7 +166,7 @@ class Blame:
         names = self._names(remark, text, places)
         if not names and _about(text) == "arrays":
             text, names = self._with_variables(remark, text, places)
-        text = respelled(suspects, at, text, names)
+        text = with_whole(suspects, at, respelled(suspects, at, text, names), names)
         text = self._with_misused(remark, text, names)
         text, names = self._with_no_reduction(remark, text, names)
         if behind := lacking_behind(suspects, at, text, names):
@@ -440,7 +441,7 @@ class Blame:
         if about == "handed" and _PREDICATE.search(text):
             names = flags(suspects, remark.position) or names
         if not names and about == "uninitialised":
-            names = suspects.names(remark.position, "carried", places)
+            names = names_of_unset(suspects, remark.position, places, kind)
         return names
 
 

@@ -170,7 +170,7 @@ UNSET = (HEAD + IF + "if (v > 3) last = x[i + n];\ny[i] = last;" + TAIL).replace
 @pytest.mark.slow
 def test_variables_without_a_value_are_called_that(tmp_path: Path) -> None:
     (line,) = said(UNSET, tmp_path, Options(strategy=COLLECT))
-    assert "it may be uninitialised (%f" in line
+    assert "it may be uninitialised: declare" in line
     assert '"last"' in line
 
 

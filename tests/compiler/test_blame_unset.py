@@ -75,3 +75,58 @@ def test_what_is_declared_before_the_loop_may_be_declared_in_it(value: str, tmp_
     behind = f"{RESERVE} {HAND_ON} out[base + lane] = v;"
     (line,) = told(tmp_path, before=f"int leader = 0, base{value};", behind=behind)
     assert "else declare in the loop what no iteration needs of another [in k]" in line
+
+
+ABOVE = """__global__ void k(const float *x, float *y, int n) {
+    float root, best; int at, steps;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0.5f) {
+SETS        }
+        y[i] = at * best;
+    }
+}
+"""
+SETS = """best = 0; at = -1; for (steps = 0; steps < 60; steps++) {
+    root = sinf(x[i] * steps); if (root > best) { best = root; at = steps; } }
+"""
+
+
+def test_of_many_variables_on_a_line_that_is_named_which_the_iteration_reads_behind(
+    tmp_path: Path,
+) -> None:
+    source = ABOVE.replace("SETS", SETS.replace("\n", " "))
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert '("best", k.cu:' in line
+    assert "; it may be uninitialised: declare the variable in the loop, or" in line
+
+
+ROW = """__global__ void k(const char *a, const char *b, const int *size, int *out, int n) {
+#pragma ccc for
+    for (int p = threadIdx.x; p < n; p += 64) {
+        int row[9]VALUE;
+        int high = size[p], wide = min(size[p + 1], 8);
+        for (int j = 0; j <= wide; j++) row[j] = j;
+#pragma ccc for variable
+        for (int i = 1; i <= high; i++) {
+            int last = row[0]; row[0] = i;
+            for (int j = 1; j <= wide; j++) {
+                int c = min(min(row[j], row[j - 1]) + 1, last + (a[p + i] != b[p + j]));
+                last = row[j]; row[j] = c;
+            }
+        }
+        out[p] = row[wide];
+    }
+}
+"""
+
+
+def test_an_array_of_which_not_all_is_set_is_to_be_given_a_value(tmp_path: Path) -> None:
+    """It is declared in the loop already."""
+    (line,) = said(ROW.replace("VALUE", ""), tmp_path, Options(strategy=COLLECT))
+    assert '("row", k.cu:' in line
+    assert "; it may be uninitialised: give all of it a value where it is declared" in line
+    assert "uninit" not in str(
+        said(ROW.replace("VALUE", " = {}"), tmp_path, Options(strategy=COLLECT))
+    )

@@ -35,6 +35,8 @@ REDUCTION_HINT = "if the loop only adds it up, say so on the loop: reduction(+: 
 
 DEPENDENT = "iterations that need what others write are not independent"
 
+SET_IN_LOOP = "declare the variable in the loop, or give it a value there"
+
 TOO_NARROW = "one of less than 32 bits may have to be an int"
 
 
@@ -256,10 +258,7 @@ def _unset_hint(path: CheckedPath, facts: Facts) -> tuple[Instruction, str] | No
     for register in sorted(written & facts.liveness.live_in(loop.header), key=lambda r: r.name):
         if not any(facts.reaching.bottom_mask(label, register) for label in before):
             writes = [i for i in instructions_of(path.blocks, facts) if register in i.defined()]
-            return writes[-1], (
-                f"it may be uninitialised ({register.name}): declare the variable in the loop, or "
-                "give it a value there"
-            )
+            return writes[-1], f"it may be uninitialised: {SET_IN_LOOP}"
     return None
 
 
