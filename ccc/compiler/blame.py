@@ -21,6 +21,7 @@ from ccc.compiler.lacking_clauses import (
     KEEPS,
     MISUSED_AT,
     clauses_of,
+    kept_otherwise,
     lacking,
     lacking_behind,
     with_clauses,
@@ -280,6 +281,8 @@ class Blame:
         if any(suspects.ends_loop(remark.position, name) for name in names):
             return text.replace(match[0], REDUCTION_HINT)
         if wrong := suspects.misused(remark.position):
+            if kept := kept_otherwise(suspects, remark.position, wrong):
+                return text.replace(match[0], kept)
             uses = dict.fromkeys(f"{use.file}:{use.line}" for use in wrong.values() if use)
             more = f"{MISUSED_AT} what it does in {' and '.join(uses)}" if uses else ""
             named = match[0].replace(f"({match[1]})", f"({' or '.join(wrong)})", 1)

@@ -48,6 +48,14 @@ def lacking_behind(
     return suspects.unnamed(at, around=True)
 
 
+def kept_otherwise(suspects: Suspects, at: Span, names: Iterable[str]) -> str | None:
+    """The clause for variables of reductions in which a loop does nothing but to keep the least or
+    the most, where another operation is declared."""
+    kept = [(by, name) for name in names for by in KEEPS if suspects.misuse(at, name, by) is None]
+    told = [f'"{name}" by {by}' for by, name in kept]
+    return f"the loop updates {', '.join(told)}: write {clauses_of(kept)}" if kept else None
+
+
 def with_extreme(text: str, operation: str, name: str) -> str:
     """A reason with the clause for what keeps the least or the most."""
     hint = f"{KEEPS[operation]}, say so on the loop: reduction({operation}: {name})"

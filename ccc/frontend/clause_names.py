@@ -246,6 +246,7 @@ class ClauseNames:
             operation = written[ptx]
             found = {_update(use, name) for use in uses.get(name, ()) if not _is_read(use)}
             (other,) = found if len(found) == 1 else {None}
+            other = other or _kept(placed.statement, name)
             if other not in (None, operation):
                 is_one = other in written.values()
                 why = f"and not by {operation}" if is_one else "which no reduction is by"
@@ -289,6 +290,13 @@ def _has_branch(placed: Placed) -> bool:
     """Whether a loop has a branch of its own whose tasks could be collected."""
     branches = updates.every(placed.statement, lambda node: node.type in _BRANCHES)
     return placed.name == "for" and next(branches, None) is not None
+
+
+def _kept(loop: Node, name: str) -> str | None:
+    """``min`` or ``max``, where a loop does nothing with a variable but to keep that in it, by
+    branches."""
+    every = (by for by, one in updates.extremes(loop) if one == name)
+    return next((by for by in every if updates.misuse(loop, name, by) is None), None)
 
 
 def _parts(name: str) -> list[bytes]:

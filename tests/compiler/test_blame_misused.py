@@ -76,6 +76,14 @@ def test_where_a_reduction_is_read_or_set_is_told(
     assert line.endswith(f", by that operation; in the way is what it does in {place} [in k]")
 
 
+def test_the_clause_of_what_is_kept_where_another_is_declared_is_told(tmp_path: Path) -> None:
+    source = LOOP.replace("PATH", "if (v > sum) { sum = v; last = i; }").replace("IF", "v > 0.5f")
+    source = source.replace("CLAUSES", "reduction(+: sum)").replace("BEFORE", "")
+    every = said(source.replace("BEHIND", ""), tmp_path, Options(strategy=COLLECT))
+    path = next(line for line in every if "path left" in line)
+    assert path.endswith('; the loop updates "sum" by max: write reduction(max: sum) [in k]')
+
+
 def test_the_two_greatest_in_order_are_no_maxima(tmp_path: Path) -> None:
     """The second gets the first, which is read there."""
     line = told(tmp_path, "if (v > b1) { if (v > b0) { b1 = b0; b0 = v; } else b1 = v; }")

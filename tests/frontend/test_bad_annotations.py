@@ -149,6 +149,10 @@ for (int i = 0; i < 9 && j < 90; i++, j += 2, steps++) {{
         ("min", "s = max(s, x[i]);", "max"),
         ("max", "s = x[i] + s;", "+"),
         ("max", "s = x[i] - s;", None),
+        ("+", "if (x[i] > s) { s = x[i]; n = i; }", "max"),
+        ("max", "if (x[i] < s) s = x[i];", "min"),
+        ("+", "if (x[i] > s) s = x[i]; f(s);", None),
+        ("max", "if (x[i] > s) s = x[i];", None),
     ],
 )
 def test_a_reduction_by_another_operation(operation: str, updates: str, told: str | None) -> None:
