@@ -210,16 +210,24 @@ class _Examination:
             self._check_loop(next(self.loops[o.header] for o in around if o.header in self.loops))
             raise Refused(
                 f"{IN_TURNS}, so one iteration may run it several times"
-                f"{_end_of(turn, self.facts)}; {self._annotate(turn, around)}"
+                f"{_end_of(turn, self.facts)}; {self._annotate(path, turn, around)}"
             )
         return loop, turn
 
-    def _annotate(self, turn: Loop, around: Sequence[Loop]) -> str:
-        """How to annotate a loop inside the annotated one."""
+    def _annotate(self, path: FoundPath, turn: Loop, around: Sequence[Loop]) -> str:
+        """How to annotate a loop inside the annotated one, and those that are left, or have been
+        unrolled, between the two and the path."""
         outer = next(loop for loop in around if loop.header in self.loops)
-        if needs_no_tasks(turn, outer, self.facts):
-            return f"{WHOLE}, if its turns are independent"
-        return 'mark it "ccc for variable", if its turns are independent, or else "ccc while"'
+        if not needs_no_tasks(turn, outer, self.facts):
+            return 'mark it "ccc for variable", if its turns are independent, or else "ccc while"'
+        between = around.index(outer) - around.index(turn) - 1
+        same = [one for one in self.found if one.marker == path.marker]
+        others = "".join([
+            f", and so {_loops(between)} between it and the annotated one" if between else "",
+            ", and so each loop in it that nvcc has unrolled"
+            if sum(one.entry in turn.blocks for one in same) > 1 else "",
+        ])  # fmt: skip
+        return f"{WHOLE}{others}, if {'their' if others else 'its'} turns are independent"
 
     def _why_none_is_left(self) -> str:
         """What may have become of a loop that is none any more, and what to do."""
@@ -400,6 +408,10 @@ class _Examination:
         if checked.loop not in self._invariant_stores:
             self._invariant_stores[checked.loop] = InvariantStores(checked.loop.loop, self.facts)
         check_independence(checked, self._invariant_stores[checked.loop], self.facts)
+
+
+def _loops(number: int) -> str:
+    return "the loop" if number == 1 else f"the {number} loops"
 
 
 def _end_of(loop: Loop, facts: Facts) -> str:

@@ -35,6 +35,13 @@ PATHS = ("then", "else", "case", "while", "variable", "recursion")
 """The markers of paths."""
 
 
+ROLLED = (
+    'mark each loop around it that nvcc has unrolled "ccc for", if its turns are independent, or '
+    'else "ccc while"'
+)
+"""Their turns are a constant: all lanes go round them as often."""
+
+
 def loops_in_rest(path: PlacedPath, facts: Facts) -> list[frozenset[str]]:
     """The blocks of the loops in the rest of a path's iteration."""
     return [loop.blocks for loop in facts.loops if loop.blocks <= path.rest]
@@ -54,14 +61,14 @@ def check_loops_in_rest(path: CheckedPath, facts: Facts) -> None:
     markers = _inner_loops(loop, facts)
     if path.marker in markers:
         why = "a copy of this one, since nvcc has unrolled the loop around it"
-        hint = '; put "#pragma unroll 1" before that'
+        hint = f"; {ROLLED}"
     elif markers:
         why = "that is annotated, and cannot be collected"
         hint = "; do first what is said of that, or split the annotated loop in two"
     if _fetches_behind(path, facts):
         why = "before the next iteration is fetched"
         hint = "; fetch that at the top of the loop"
-    if _holds_paths(path, facts):
+    if _holds_paths(path, facts) and path.marker not in markers:
         why = "to which tasks cannot go on from one that holds annotations"
         hint = "; remove those inside"
     # what its turns end with stands in its line of the source
