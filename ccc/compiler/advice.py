@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.find import NOT_INLINED
+from ccc.analysis.paths.legality import AS_WHILE
 from ccc.compiler.requests import OF_ANOTHER_KIND
 from ccc.demangle import demangle
 from ccc.ir.markers import WHOLE_KERNEL
@@ -72,7 +73,8 @@ ADVICE = {
         "else remove this annotation"
     ),
     "it may access the same memory as what follows": (
-        "move what follows that loop into an annotated loop of its own"
+        "move what follows that loop into an annotated loop of its own, if it needs nothing that "
+        "the loop computes"
     ),
     "its turns pass local memory": (
         "write the array in each turn before it is read, or put all that uses it, and not the loop "
@@ -208,7 +210,7 @@ def advised(record: Record, kernels: list[KernelRecord], *, is_called: bool = Tr
         return remark
     head, separator, tail = parts_of(remark.reason)
     if isinstance(record, PathRecord) and _is_in_blocks(record, kernels):
-        other = _find(BLOCKS, remark.reason)
+        other = None if tail.startswith(AS_WHILE) else _find(BLOCKS, remark.reason)
         tail = tail if other is None else _before(other, tail)
     if remark.reason == NOT_INLINED and not is_called:
         tail = UNCALLED

@@ -26,6 +26,8 @@ from ccc.ptx.opcodes import EXCHANGES, Effect
 _MEETING = (*EXCHANGES, "activemask")
 """What asks which lanes are there, or for what they have."""
 
+AS_WHILE = 'mark that loop "ccc while", so that tasks take along what follows it'
+
 
 def check_loop(found: FoundLoop, facts: Facts) -> AnnotatedLoop:
     """What must hold for a loop, whatever its paths.
@@ -176,9 +178,10 @@ def check_order(path: PlacedPath, facts: Facts) -> None:
         clashes = find_clashes(instructions_of(path.region, facts), others, facts)
         if clashes:
             here, there = clashes[0]
+            instead = f"; {AS_WHILE}" if around.marker.kind == "variable" else ""
             raise Refused(
                 f"it may access the same memory as {what}{at(there)}, which would no longer wait "
-                f"for it{at(here)}{apart_hint(clashes, facts)}"
+                f"for it{at(here)}{instead}{apart_hint(clashes, facts)}"
             )
 
 
