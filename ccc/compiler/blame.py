@@ -28,7 +28,15 @@ from ccc.compiler.lacking_clauses import (
     with_extreme,
 )
 from ccc.compiler.lines import LineTable
-from ccc.compiler.of_loops import ON_LOOP, with_bound, with_jump, with_loop, with_parting
+from ccc.compiler.of_loops import (
+    ON_LOOP,
+    what_ends,
+    with_bound,
+    with_jump,
+    with_loop,
+    with_parting,
+    with_skipped,
+)
 from ccc.compiler.respelled import FLUSHED, MISUSED, flags, respelled
 from ccc.compiler.unset_told import names_of_unset, with_whole
 from ccc.errors import Span
@@ -73,13 +81,6 @@ _ABOUT = {
 """What a reason is about, by words of it; the first counts."""
 OWN = "declare it in the loop"
 SEEDED = f"as of random numbers, {OWN}, and seed it there"
-ENDS = (
-    'read before the path what decides on "{}", which ends the loop, and set it to no more than a '
-    "comparison of that: by __ldg or a volatile load, since nvcc moves others into the path; or if "
-    "all threads may stop, set a flag in memory that the head of the loop reads; or let all "
-    "iterations run"
-)
-"""Its lane makes that by itself when it gives the task away, but for what the path loads."""
 ALL_OWN = "declare in the loop what no iteration needs of another"
 SEVERAL = (
     "if the loop only adds them up, or keeps the least or the most, say so on the loop: "
@@ -329,7 +330,7 @@ class Blame:
             behind = suspects.unnamed(remark.position, around=True)
             operation = next((by for by, one in behind if one == name and by in KEEPS), None)
         if suspects and suspects.ends_loop(remark.position, name):
-            return text.replace(REDUCTION_HINT, ENDS.format(name))
+            return text.replace(REDUCTION_HINT, what_ends(suspects, remark.position, name))
         if (
             operation not in (None, *REDUCTIONS)
             and suspects
@@ -370,6 +371,7 @@ class Blame:
         if suspects and SUMS in text:
             clauses = clauses_of(suspects.unnamed(remark.position))
             text = text.replace(SUMS, clauses) if clauses else text.replace(f"; {TO_SHARE}", "")
+        text = with_skipped(suspects, remark.position, text)
         return with_bound(suspects, remark.position, text)
 
     def _named(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from ccc.analysis.paths.induction import BEFORE_IT
 from ccc.analysis.paths.parting import BY_ONE, DECIDES
+from ccc.compiler.advice import parts_of
+from ccc.frontend.deciding import goes_by, skipped_by
 
 if TYPE_CHECKING:
     from ccc.errors import Span
@@ -20,6 +22,20 @@ _AROUND = (
     '; or, if iterations of a loop around that are independent, mark this loop "ccc while", and '
     'that one "ccc for"'
 )
+_ENDS = (
+    'read before the path what decides on "{}", which ends the loop, and set it to no more than a '
+    "comparison of that: by __ldg or a volatile load, since nvcc moves others into the path; or if "
+    "all threads may stop, set a flag in memory that the head of the loop reads; or let all "
+    "iterations run"
+)
+"""Its lane makes that by itself when it gives the task away, but for what the path loads."""
+_GOES_BY = 'iterations are not independent, as each begins where the one before has left "{}": '
+_APART = "count it up outside of the branch, or "
+_REMOVE = "remove the annotation"
+_SKIPPED = (
+    'it is the rest of the iteration that is long: put that into a branch "if {}", and the '
+    "annotation before it"
+)
 
 
 def with_jump(suspects: Suspects | None, at: Span, text: str) -> str:
@@ -32,6 +48,24 @@ def with_jump(suspects: Suspects | None, at: Span, text: str) -> str:
     if suspects.only_jumps(at):
         told = _NO_TASK + _AROUND * ("annotated" in head[0])
     return f"{head[0]} ({span}){told}"
+
+
+def what_ends(suspects: Suspects, at: Span, name: str) -> str:
+    """What to do about a variable that the path sets, and that ends the annotated loop."""
+    found = suspects.statements(at)
+    if found is None or not goes_by(found[1], name.encode()):
+        return _ENDS.format(name)
+    apart = _APART if suspects.is_branch(at) else ""
+    return f"{_GOES_BY.format(name)}{apart}{_REMOVE}"
+
+
+def with_skipped(suspects: Suspects | None, at: Span, text: str) -> str:
+    """What is said of a branch that is too short says which is the long way, where it does nothing
+    but end the iteration."""
+    found = suspects.statements(at) if suspects else None
+    if found is None or skipped_by(found[0]) is None:
+        return text
+    return f"{parts_of(text)[0]}; {_SKIPPED.format(skipped_by(found[0]))}"
 
 
 def with_parting(suspects: Suspects | None, at: Span, text: str, line: Span | None) -> str:

@@ -11,6 +11,10 @@ from ccc.frontend.syntax import declared_in, every_node, identifiers_in
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
+_LONGEST = 40
+"""Of a condition that is shown."""
+_PARTS = ("condition", "consequence", "alternative")
+
 
 def decides(loop: Node, is_meant: Callable[[Node], bool]) -> str | None:
     """The variable that decides a branch in a loop, or whether that goes on; None if it may be one
@@ -41,6 +45,15 @@ def asks_for(branch: Node, name: bytes) -> bool:
     )
 
 
+def goes_by(loop: Node, name: bytes) -> bool:
+    """Whether a loop steps on by a variable alone, as by ``p`` of ``while (p < end)``: that is the
+    one of its condition that it changes, by adding to it."""
+    condition = loop.child_by_field_name("condition")
+    asked = {one.text for one in identifiers_in(condition)} if condition else set()
+    made = [(updates.operation(one), base.text) for one, base in updates.changes(loop)]
+    return {(by, one) for by, one in made if one in asked} == {("+", name)}
+
+
 def compared(loop: Node) -> tuple[str, str] | None:
     """The counter of a loop, and what its condition compares that with."""
     condition = loop.child_by_field_name("condition")
@@ -57,3 +70,16 @@ def compared(loop: Node) -> tuple[str, str] | None:
 
 def _text(node: Node) -> str:
     return (node.text or b"").decode(errors="replace")
+
+
+def skipped_by(branch: Node) -> str | None:
+    """The condition under which what follows a branch in an iteration is run, where that does
+    nothing but ``continue``; None where it is none, or nothing follows."""
+    condition, jump, other = map(branch.child_by_field_name, _PARTS)
+    while jump is not None and jump.type == "compound_statement" and jump.named_child_count == 1:
+        jump = jump.named_children[0]
+    is_skip = jump is not None and jump.type == "continue_statement" and other is None
+    if not is_skip or condition is None or branch.next_named_sibling is None:
+        return None
+    text = " ".join(_text(condition).split())
+    return f"(!{text})" if len(text) <= _LONGEST else "(!(...))"

@@ -215,6 +215,43 @@ __global__ void position(const unsigned *bits, const int *start, const short *tr
         out[i] = sum;
     }
 }
+__global__ void skips(const int *src, const int *dst, const int *comp, int *hook, int n) {
+    #pragma ccc for
+    for (HEAD) {
+        int a = comp[src[i]], b = comp[dst[i]];
+        #pragma ccc if
+        if (a == b) continue;
+        int hi = a > b ? a : b, lo = a + b - hi, h = hi;
+        for (int k = 0; k < 64 && comp[h] != h; k++) h = comp[h];
+        atomicMin(&hook[h], lo);
+    }
+}
+__global__ void runs(const unsigned char *in, int len, unsigned char *out) {
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned char *p = in + t * len, *end = in + len + t * len;
+    unsigned char *o = out + 2 * t * len;
+    #pragma ccc for
+    while (p < end) {
+        unsigned char v = *p++; int run = 1;
+        #pragma ccc while
+        while (p < end && *p == v && run < 255) { run++; p++; }
+        *o++ = run; *o++ = v;
+    }
+}
+__global__ void steps(const unsigned char *in, int len, unsigned char *out) {
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned char *p = in + t * len, *end = in + len + t * len;
+    #pragma ccc for
+    while (p < end) {
+        unsigned char v = *p;
+        #pragma ccc if
+        if (v > 200) {
+            for (int k = 0; k < 50; ++k) v = v * 5 + in[v];
+            p += v & 3;
+        }
+        out[p++ - in] = v;
+    }
+}
 """.replace("HEAD", HEAD).replace("LONG", LONG)
 
 
@@ -234,6 +271,17 @@ CASES = [
     ("goes_on", ['"c"'], "tile"),
     ("decode", ['"pos"', "or ask for strategy(flatten)", "which a profile tells"], "reduction("),
     ("position", ["reduction(+: sum)"], "pos,"),
+    ("skips", ['put that into a branch "if (!(a == b))", and the annotation'], "prob"),
+    (
+        "runs",
+        ['each begins where the one before has left "p": remove the annotation; or ask for strat'],
+        "read before the path",
+    ),
+    (
+        "steps",
+        ['has left "p": count it up outside of the branch, or remove the annotation'],
+        "read before the path",
+    ),
     ("leaves", ["does nothing but leave the loop", ": remove the annotation"], "decide"),
 ]
 
