@@ -20,7 +20,7 @@ from ccc.remark import Remark
 
 _CODE = re.compile(r"\((?:[^()]*, )?PTX line \d+: .*?;\)|\"[^\"]*\"")
 """What is shown of the program in a reason, where a semicolon may stand."""
-_CALLED = re.compile(r"(?<=\bcalls )[\w$]+")
+_CALLED = re.compile(r"(?:(?<=\bcalls )|(?<=\bcalls itself through ))(?!itself\b)[\w$]+")
 _CALLS = {
     "__internal_trig_reduction_slowpathd": "sin, cos or tan of a double",
     "__internal_accurate_pow": "pow of doubles",

@@ -37,6 +37,7 @@ from ccc.compiler.of_loops import (
     with_parting,
     with_skipped,
 )
+from ccc.compiler.recursive import CALLEE, Recursive
 from ccc.compiler.respelled import FLUSHED, MISUSED, flags, respelled
 from ccc.compiler.unset_told import names_of_unset, with_whole
 from ccc.errors import Span
@@ -50,7 +51,6 @@ _IN_CALL = re.compile(r"PTX line \d+: call\b")
 _SHARED = re.compile(r"PTX line \d+: [^\s;]*\.shared\b")
 _ATOMIC = re.compile(r"PTX line \d+: (?:atom|red)\b")
 _COPY = re.compile(r"PTX line \d+: mov\b")
-_CALLEE = re.compile(r"call\S*\s+(?:\([^()]*\),\s*)?([\w$]+)")
 _PREDICATE = re.compile(r"PTX line \d+: [^\s;]*\.pred\b")
 _FLOATING = re.compile(r"PTX line \d+: (?:@!?%p\d+ )?\S+ %f(d?)\d")
 _PLACE = re.compile(r"\((?=[^()]*PTX line)")
@@ -124,6 +124,7 @@ class Blame:
     def __init__(self, table: LineTable, marked: Marked, ptx: str):
         self._marked = marked
         self._ptx = ptx
+        self._recursive = Recursive(ptx)
         self._table = table
         self._files = {os.path.abspath(name): name for name in marked.files}
         self._found: dict[str, tuple[int, str] | None] = {}
@@ -163,7 +164,8 @@ class Blame:
     def _text(self, remark: Remark, text: str) -> str:
         """A reason with the names of variables, and the place before each instruction."""
         first, suspects, at = _IN_PTX.search(text), self._marked.suspects, remark.position
-        text = with_bound(suspects, at, self._with_promise(remark, text))
+        text = self._recursive.told(remark.kernel, self._with_promise(remark, text))
+        text = with_bound(suspects, at, text)
         places = self._places(int(first[1])) if first else []
         names = self._names(remark, text, places)
         if not names and _about(text) == "arrays":
@@ -209,7 +211,7 @@ class Blame:
         suspects = self._marked.suspects
         found = suspects.handed(remark.position, places) if suspects else []
         _, code = self._function(remark.kernel) or (0, "")
-        called = set(_CALLEE.findall(code))
+        called = set(CALLEE.findall(code))
         kept = [one for one in found if any(_is_called(one[1], by) for by in called)]
         if not kept:
             return text, []
@@ -218,15 +220,9 @@ class Blame:
         text = text.replace(ARRAY, f"(a variable of the thread's own, whose address {name} gets)")
         head, _, tail = parts_of(text)
         advice = f"declare {name} __forceinline__, or let it return what it makes of it"
-        if any(map(self._calls_itself, own)):
+        if any(map(self._recursive.calls_itself, own)):
             advice = f"let {name} return what it makes of it"
         return f"{head}; {with_rest(advice, tail)}", [one for one, by in kept if by == name]
-
-    def _calls_itself(self, callee: str) -> bool:
-        """Whether a function of PTX does, so that nvcc never inlines all of it."""
-        head = rf"\.func\b[^;{{}}]*\b{re.escape(callee)}\([^;{{}}]*\{{"
-        found = re.search(rf"{head}(.*?)\n\}}\n", self._ptx, re.DOTALL)
-        return found is not None and callee in _CALLEE.findall(found[1])
 
     def _with_no_reduction(
         self, remark: Remark, text: str, names: list[str]

@@ -252,6 +252,50 @@ __global__ void steps(const unsigned char *in, int len, unsigned char *out) {
         out[p++ - in] = v;
     }
 }
+__device__ int g(const int *x, int v, int d);
+__device__ __noinline__ int f(const int *x, int v, int d) {
+    if (d > 20) return v;
+    #pragma ccc if
+    if (x[v] > 3) {
+        LONG v = v * 5 + x[v & 7];
+        return g(x, v & 63, d + 1) * 3 + v;
+    }
+    return x[v];
+}
+__device__ __noinline__ int g(const int *x, int v, int d) {
+    return x[v] < 9 ? f(x, v + 1 & 63, d + 1) + 7 : v;
+}
+__global__ void calls_f(const int *x, int *y, int n) {
+    #pragma ccc for
+    for (HEAD) y[i] = f(x, x[i], 0);
+}
+__device__ int q(const int *x, int v, int d);
+__device__ __noinline__ int p(const int *x, int v, int d) {
+    return x[v] > 3 && d < 20 ? q(x, v & 63, d + 1) * 3 + threadIdx.x : x[v];
+}
+__device__ __noinline__ int q(const int *x, int v, int d) {
+    return x[v] < 9 ? p(x, v + 1 & 63, d + 1) + 7 : v;
+}
+__global__ void by_turns(const int *x, int *y, int n) {
+    #pragma ccc for
+    for (HEAD) {
+        int v = x[i];
+        #pragma ccc if
+        if (v > 3) { LONG v = v * 5 + x[v & 7]; y[i] = p(x, v, 0); }
+    }
+}
+__device__ int odd(const int *x, int v, int d);
+#pragma ccc recursion
+__device__ __noinline__ int even(const int *x, int v, int d) {
+    return d > 40 ? v : odd(x, x[v], d + 1);
+}
+__device__ __noinline__ int odd(const int *x, int v, int d) {
+    return x[v] > 40 ? v + 1 : even(x, x[v] & 63, d + 1);
+}
+__global__ void parity(const int *x, int *y, int n) {
+    #pragma ccc for
+    for (HEAD) y[i] = even(x, x[i], 0);
+}
 """.replace("HEAD", HEAD).replace("LONG", LONG)
 
 
@@ -271,6 +315,9 @@ CASES = [
     ("goes_on", ['"c"'], "tile"),
     ("decode", ['"pos"', "or ask for strategy(flatten)", "which a profile tells"], "reduction("),
     ("position", ["reduction(+: sum)"], "pos,"),
+    ("f", ["make it a loop with a stack: it calls itself"], "__forceinline__"),
+    ("by_turns", ["reads a register such as %tid.x; make it a loop"], "__forceinline__"),
+    ("even", ["calls itself through odd: mutual recursion"], "through _Z"),
     ("skips", ['put that into a branch "if (!(a == b))", and the annotation'], "prob"),
     (
         "runs",
