@@ -146,7 +146,7 @@ class Chosen:
             told = f"{told}, since {self.fewer_warps[best]}"
         obstacle = why_no_stacks(kernel) or ("" if able else no_room(kernel, self.too_large[best]))
         if obstacle and not self._gains_nothing(best):
-            return f"{told}, but {obstacle}"
+            return self._without_room(told, best, obstacle)
         if best in self.missing and low >= LOSS and not self._gains_nothing(best):
             told = f"{told}, and {self.missing[best]}"
         why = "" if unseen else self._why_not(best, kernel.arch)
@@ -157,6 +157,16 @@ class Chosen:
         if unseen and not self.is_known:
             way_out = f"{TELL_TURNS}, or strategy({best}) insists, if that takes long"
         return "; ".join(filter(None, [told, self._few_counted(why), way_out]))
+
+    def _without_room(self, told: str, name: str, obstacle: str) -> str:
+        """What is said of stacks without room: what would make it, and what else is missing, where
+        this alone would gain nothing."""
+        head, _, ways = obstacle.partition("; ")
+        if name not in self.missing or not ways:
+            return f"{told}, but {obstacle}"
+        more = f", and {self.missing[name]}" if self._range(name)[0] >= LOSS else ""
+        tell = f"strategy({name}) insists" if self.is_known else self._to_tell(name)
+        return f"{told}{more}, {'and' if more else 'but'} {head}; {tell}; and {ways}"
 
     def _supposed(self, kernel: Kernel) -> str:
         """What its length hangs on that nobody has told."""
@@ -228,19 +238,23 @@ class Chosen:
 
     def _way_out(self, name: str) -> str:
         """How to have it done; what would not be faster is not recommended."""
-        lanes, insist = self.cost.lanes, f"strategy({name}) insists"
+        insist = f"strategy({name}) insists"
         loses = self._gains_nothing(name)
         instead = REMOVE if self.is_alone and not self.is_wanted else ""
         if loses and self._is_empty:
             return instead
         if not self.is_known:
-            is_short = self.if_short.get(name, LOSS) < LOSS
-            tells_all = not (lanes.is_told or self.cost.path.repeats or is_short)
             instead = instead if loses else insist
-            return ", or ".join(filter(None, [TELL if tells_all else TELL_TURNS, instead]))
+            return ", or ".join(filter(None, [self._to_tell(name), instead]))
         if not loses:
             return insist
         return f"strategy({name}) {LOSES if round(self.considered[name], 2) < 1 else ANYWAY}"
+
+    def _to_tell(self, name: str) -> str:
+        """How to tell what is not known."""
+        is_short = self.if_short.get(name, LOSS) < LOSS
+        tells_all = not (self.cost.lanes.is_told or self.cost.path.repeats or is_short)
+        return TELL if tells_all else TELL_TURNS
 
     def _why_not(self, name: str, arch: str) -> str:
         """Why nothing can be gained, if that is so and not told already."""

@@ -119,3 +119,38 @@ def test_of_copies_that_do_not_fit_together_there_had_better_be_one(tmp_path: Pa
     (fits,) = {int(*one) for one in numbers(said(text, tmp_path, options)).values()}
     again = said(text, tmp_path, Options(strategy=COLLECT, max_block=fits))
     assert not any("shared memory" in line for line in again)
+
+
+BONDS = """
+__global__ void bonds(const float4 *__restrict__ donor, const int *__restrict__ first,
+                      const float4 *__restrict__ place, int *count, float reach, int n) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        const float4 d = donor[2 * i], h = donor[2 * i + 1];
+        const int end = first[i + 1];
+        #pragma ccc for variable
+        for (int k = first[i]; k < end; ++k) {
+            const float4 a = place[k];
+            const float x = a.x - d.x, y = a.y - d.y, z = a.z - d.z, r2 = x * x + y * y + z * z;
+            #pragma ccc if prob(0.25)
+            if (r2 < reach * reach) {
+                const float u = h.x - d.x, v = h.y - d.y, w = h.z - d.z;
+                const float r = rsqrtf(r2 * (u * u + v * v + w * w));
+                if (acosf(fminf(1.0f, (x * u + y * v + z * w) * r)) < 0.5f) atomicAdd(&count[k], 1);
+            }
+        }
+    }
+}
+"""
+
+
+@pytest.mark.usefixtures("all_headers")
+def test_room_is_not_told_as_all_that_is_missing_where_it_is_not(tmp_path: Path) -> None:
+    """With the size of blocks known the same would be left for what else is said of it."""
+    (line,) = said(BONDS, tmp_path, Options())
+    assert ", and its stacks do not fit into shared memory; tell with a profile" in line
+    size = re.search(r"\(--ccc-profile\); and say how large its blocks are: (\d+) fit", line)
+    assert size is not None
+    (line,) = said(BONDS, tmp_path, Options(max_block=int(size[1])))
+    assert "in the worst case with what else is chosen" in line
+    assert "fit into" not in line

@@ -156,11 +156,14 @@ def test_what_has_no_room_says_so() -> None:
     assert all("do not fit into shared memory" in str(found[arm].advice) for arm in (0, 2, 3))
     chosen = remarks(kernel(*FOUR), shared_limit=1024)
     room = r"do not fit into shared memory; blocks of \d+ threads have room, unless [^;]*$"
-    assert all(re.search(room, str(one.advice)) for one in chosen)
+    assert all(re.search(room, str(one.advice)) for one in chosen[1:])
+    more = "is the least for which that is done unasked, and its stacks do not fit into shared"
+    assert more in str(chosen[0].advice)
+    assert "; strategy(queue) insists; and blocks of 64 threads" in str(chosen[0].advice)
     assert all(set(one.details["does_not_fit"]) == {"queue", "merge", "cases"} for one in chosen)
     unbounded = kernel(*FOUR).replace(".maxntid 256, 1, 1", "")
     told = [str(one.advice) for one in remarks(unbounded, shared_limit=1024)]
-    assert all("; say how large its blocks are: " in one for one in told)
+    assert all("say how large its blocks are: " in one for one in told)
 
 
 def test_what_was_asked_for_and_has_no_room_is_told_with_what_it_would_bring() -> None:
