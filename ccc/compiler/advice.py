@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.find import NOT_INLINED
+from ccc.analysis.paths.induction import IN_VARIABLES
 from ccc.analysis.paths.legality import AS_WHILE
 from ccc.compiler.requests import OF_ANOTHER_KIND
 from ccc.demangle import demangle
@@ -163,10 +164,7 @@ DECLINED = {
     "it may end elsewhere than where a turn does": (
         'no "break", "return" or "goto" in the loop, and no condition besides its bound'
     ),
-    "its turns use local memory": (
-        "keep in variables what is in arrays there; sinf, cosf and tanf bring one along, __sinf "
-        "and its like, or -use_fast_math, none"
-    ),
+    "its turns use local memory": IN_VARIABLES,
     "what follows the loop in the iteration needs a value": (
         "compute from the bound what it needs, or ask for strategy(merge)"
     ),

@@ -31,6 +31,7 @@ from ccc.compiler.lines import LineTable
 from ccc.compiler.of_loops import (
     ON_LOOP,
     what_ends,
+    with_arrays,
     with_bound,
     with_jump,
     with_loop,
@@ -165,7 +166,7 @@ class Blame:
         """A reason with the names of variables, and the place before each instruction."""
         first, suspects, at = _IN_PTX.search(text), self._marked.suspects, remark.position
         text = self._recursive.told(remark.kernel, self._with_promise(remark, text))
-        text = with_bound(suspects, at, text)
+        text = with_bound(suspects, at, with_arrays(suspects, at, text))
         places = self._places(int(first[1])) if first else []
         names = self._names(remark, text, places)
         if not names and _about(text) == "arrays":
@@ -368,6 +369,7 @@ class Blame:
             clauses = clauses_of(suspects.unnamed(remark.position))
             text = text.replace(SUMS, clauses) if clauses else text.replace(f"; {TO_SHARE}", "")
         text = with_skipped(suspects, remark.position, text)
+        text = with_arrays(suspects, remark.position, text)
         return with_bound(suspects, remark.position, text)
 
     def _named(

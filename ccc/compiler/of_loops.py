@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ccc.analysis.paths.induction import BEFORE_IT
+from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES
 from ccc.analysis.paths.parting import BY_ONE, DECIDES
 from ccc.compiler.advice import parts_of
 from ccc.frontend.deciding import goes_by, skipped_by
@@ -32,6 +32,7 @@ _ENDS = (
 _GOES_BY = 'iterations are not independent, as each begins where the one before has left "{}": '
 _APART = "count it up outside of the branch, or "
 _REMOVE = "remove the annotation"
+_SLOW = re.compile(r"(?<![\w.>])(?:sin|cos|tan|sincos)f(?= *\()")
 _SKIPPED = (
     'it is the rest of the iteration that is long: put that into a branch "if {}", and the '
     "annotation before it"
@@ -57,6 +58,22 @@ def what_ends(suspects: Suspects, at: Span, name: str) -> str:
         return _ENDS.format(name)
     apart = _APART if suspects.is_branch(at) else ""
     return f"{_GOES_BY.format(name)}{apart}{_REMOVE}"
+
+
+def with_arrays(suspects: Suspects | None, at: Span, text: str) -> str:
+    """A hint at arrays that turns use names those of the loop, or the functions that bring one
+    along, where the loop has just one of both."""
+    found = suspects.statements(at) if suspects and IN_VARIABLES in text else None
+    if suspects is None or found is None:
+        return text
+    named = [f'"{name}"' for name in suspects.names(at, "arrays")]
+    slow = sorted({*_SLOW.findall((found[0].text or b"").decode(errors="replace"))})
+    if bool(named) == bool(slow):
+        return text
+    kept = f"keep in variables what is in {' and '.join(named)}"
+    fast = " and ".join(f"__{one}" for one in slow)
+    told = f"write {fast}, or compile with -use_fast_math: else large numbers take an array"
+    return text.replace(IN_VARIABLES, kept if named else told)
 
 
 def with_skipped(suspects: Suspects | None, at: Span, text: str) -> str:

@@ -50,6 +50,10 @@ NOT_STEPPED = "it compares its counter with the bound before the step"
 STRICT = (
     'instead of "<=" with a number that may have a sign, let an unsigned counter be "<" one more'
 )
+IN_VARIABLES = (
+    "keep in variables what is in arrays there: sinf, cosf, tanf and sincosf bring one along, "
+    "__sinf and its like, or -use_fast_math, none"
+)
 SUMS = "reduction(+: variable)"
 TO_SHARE = f"{SUMS} would let lanes share its turns"
 SUMS_HINT = f"if they only add it up, say so: {SUMS}"
@@ -126,8 +130,8 @@ def _induction(path: CheckedPath, facts: Facts) -> Induction:
     loop = next(loop for loop in facts.loops if loop.header == path.entry)
     end, leave = _end(loop, facts)
     body = list(instructions_of(path.blocks, facts))
-    if any(facts.local.touches(instruction) for instruction in body):
-        raise Unshared("its turns use local memory (an array of the thread's own)")
+    if (local := next(filter(facts.local.touches, body), None)) is not None:
+        raise Unshared(f"its turns use local memory (an array of the thread's own){at(local)}")
     if any(a.group is not None for a in path.accumulators):
         raise Unshared(IN_ORDER)
     written = {register for instruction in body for register in instruction.defined()}

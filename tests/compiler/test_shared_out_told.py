@@ -1,0 +1,52 @@
+"""What would let lanes share the turns of a loop that uses arrays is told where it is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import Options
+
+pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
+
+LISTS = """__global__ void k(const int *row, const float *x, float *y, int n) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        const int begin = row[i], end = row[i + 1];
+        float s = 0;
+        #pragma ccc for variable reduction(+: s)
+        for (int k = begin; k < end; ++k) { TURN }
+        y[i] = s;
+    }
+}
+"""
+ARRAY = """float w[8];
+for (int j = 0; j < 8; ++j) w[j] = x[k + j];
+int at = 0;
+while (w[at] > 0 && at < 7) { at = (int)w[at] & 7; w[at] -= 1; }
+s += w[at & 7] * w[(at + 1) & 7];"""
+
+
+@pytest.mark.usefixtures("all_headers")
+@pytest.mark.parametrize(
+    ("turn", "told"),
+    [
+        (ARRAY, 'keep in variables what is in "w" [in k]'),
+        (
+            "s += sinf(x[k]) * x[k + 1] + cosf(x[k]);",
+            "write __cosf and __sinf, or compile with -use_fast_math: else large numbers take an "
+            "array [in k]",
+        ),
+    ],
+)
+def test_arrays_of_turns_are_told_in_the_remark(turn: str, told: str, tmp_path: Path) -> None:
+    (line,) = said(LISTS.replace("TURN", turn), tmp_path, Options())
+    assert line.endswith(f"; to let lanes share its turns, {told}")
+
+
+@pytest.mark.usefixtures("all_headers")
+def test_turns_without_the_array_are_shared_out(tmp_path: Path) -> None:
+    fast = "s += __sinf(x[k]) * x[k + 1] + __cosf(x[k]);"
+    assert said(LISTS.replace("TURN", fast), tmp_path, Options()) == []
