@@ -50,6 +50,12 @@ def misuse(loop: Node, name: str, by: str, calls: Iterable[HandedOver]) -> Node 
     return updates.misuse(loop, name, by, _known(calls, name, by))
 
 
+def first(statement: Node, name: str) -> str | None:
+    """The operation by which a statement first updates a variable as a reduction does."""
+    made = (one for one, base in updates.changes(statement) if _text(updates.name_of(base)) == name)
+    return next(filter(None, map(updates.operation, made)), None)
+
+
 def _known(calls: Iterable[HandedOver], name: str, by: str) -> set[int]:
     """Where functions get a variable, and do nothing but to update it by an operation."""
     return {one.base.start_byte for one in calls if _only_updates(one, name.encode(), by)}

@@ -76,6 +76,16 @@ def test_where_a_reduction_is_read_or_set_is_told(
     assert line.endswith(f", by that operation; in the way is what it does in {place} [in k]")
 
 
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [("sum += v;\nif (v > 3) sum *= 3;", 11), ("sum = 1;\nif (v > 3) sum += v;", 10)],
+)
+def test_of_two_updates_that_is_named_which_is_none_of_a_reduction(
+    path: str, line: int, tmp_path: Path
+) -> None:
+    assert f"; {NONE} (k.cu:{line});" in told(tmp_path, path)
+
+
 def test_the_clause_of_what_is_kept_where_another_is_declared_is_told(tmp_path: Path) -> None:
     source = LOOP.replace("PATH", "if (v > sum) { sum = v; last = i; }").replace("IF", "v > 0.5f")
     source = source.replace("CLAUSES", "reduction(+: sum)").replace("BEFORE", "")
