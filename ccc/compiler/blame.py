@@ -16,7 +16,7 @@ from ccc.analysis.paths.own_columns import OWN_COLUMNS
 from ccc.analysis.paths.seen_late import SEEN_LATE
 from ccc.compiler.advice import parts_of, with_rest
 from ccc.compiler.cases import SourceCases
-from ccc.compiler.handing_on import hindrance, way_out
+from ccc.compiler.handing_on import hindrance, way_out, with_atomic
 from ccc.compiler.lacking_clauses import (
     KEEPS,
     MISUSED_AT,
@@ -192,7 +192,7 @@ class Blame:
         elif REDUCTION_HINT in text and suspects:
             behind = suspects.unnamed(at, around=True)
             text = with_clauses(text, behind) if behind else text.replace(REDUCTION_HINT, ALL_OWN)
-        text = self._with_copy(remark, text, names, places)
+        text = self._with_copy(remark, with_atomic(suspects, at, text, names), names, places)
         places_told = list(map(self._span, _IN_PTX.finditer(text)))
         text = with_parting(suspects, at, text, places_told[-1] if places_told else None)
         text = with_loop(suspects, at, with_jump(suspects, at, text))

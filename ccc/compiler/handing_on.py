@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ccc.analysis.paths.carried_values import BY_ATOMIC
 from ccc.frontend import behind
 from ccc.frontend.behind import Where
 from ccc.frontend.updates import REDUCING
@@ -47,6 +48,16 @@ def way_out(suspects: Suspects | None, at: Span, names: Sequence[str], *, is_in_
     if where in _BY_TILE and found and behind.goes_on(found[0]):
         return ""
     return _WAYS[where].format(" and ".join(f'"{one}"' for one in names))
+
+
+def with_atomic(suspects: Suspects | None, at: Span, text: str, names: Sequence[str]) -> str:
+    """A reason without the advice to use an atomic operation, where the source tells that what is
+    done to the variables is none."""
+    if suspects is None or BY_ATOMIC not in text or not names:
+        return text
+    kept = suspects.extreme(at)
+    is_one = all(suspects.operation(at, one) in REDUCING for one in names)
+    return text if is_one or (kept and [*names] == [kept[1]]) else text.replace(BY_ATOMIC, "")
 
 
 def hindrance(suspects: Suspects | None, at: Span, name: str) -> str | None:

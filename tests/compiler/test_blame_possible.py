@@ -296,6 +296,44 @@ __global__ void parity(const int *x, int *y, int n) {
     #pragma ccc for
     for (HEAD) y[i] = even(x, x[i], 0);
 }
+__global__ void product(const int *row, const float *x, float *y, int n) {
+    #pragma ccc for
+    for (HEAD) {
+        float all = 1; const int end = row[i + 1];
+        #pragma ccc for variable
+        for (int j = row[i]; j < end; ++j) {
+            float v = x[j];
+            #pragma ccc if
+            if (v > 3) { LONG v = v * 5 + j; all *= v; }
+        }
+        y[i] = all;
+    }
+}
+__global__ void __launch_bounds__(128) best(const int *row, const float *x, float *y, int n) {
+    float best = -1; int at = -1;
+    #pragma ccc for reduction(max: best)
+    for (HEAD) {
+        const int end = row[i + 1];
+        #pragma ccc while
+        for (int k = row[i]; k < end; ++k) {
+            float v = x[k];
+            #pragma ccc if
+            if (v > 3) { LONG v = v * 5 + j; if (v > best) { best = v; at = k; } }
+        }
+    }
+    y[threadIdx.x] = best + at;
+}
+__global__ void __launch_bounds__(128) fetch(const float *x, float *y, int *next, int n) {
+    #pragma ccc for
+    while (true) {
+        int i = atomicAdd(next, 1);
+        if (i >= n) break;
+        float v = x[i];
+        #pragma ccc while
+        while (v < 100) v = v * 1.5f + x[(int)v];
+        for (int k = 0; k < (int)v; ++k) y[i] += k;
+    }
+}
 """.replace("HEAD", HEAD).replace("LONG", LONG)
 
 
@@ -315,6 +353,9 @@ CASES = [
     ("goes_on", ['"c"'], "tile"),
     ("decode", ['"pos"', "or ask for strategy(flatten)", "which a profile tells"], "reduction("),
     ("position", ["reduction(+: sum)"], "pos,"),
+    ("product", ['("all", k.cu:', 'mark that loop "ccc while"'], "by an atomic"),
+    ("best", ["; remove this annotation, so that the loop around it may be"], "keep the best"),
+    ("fetch", ["let a counter of the loop number its iterations"], "at the top"),
     ("f", ["make it a loop with a stack: it calls itself"], "__forceinline__"),
     ("by_turns", ["reads a register such as %tid.x; make it a loop"], "__forceinline__"),
     ("even", ["calls itself through odd: mutual recursion"], "through _Z"),

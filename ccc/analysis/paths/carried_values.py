@@ -33,6 +33,13 @@ from ccc.ptx.operations import EXTREMES
 
 REDUCTION_HINT = "if the loop only adds it up, say so on the loop: reduction(+: variable)"
 
+LEAVE_TO_LOOP = (
+    "remove this annotation, so that the loop around it may be collected with all that lies in it"
+)
+"""Of what its turns hand on."""
+BY_ATOMIC = ", or update the value in memory by an atomic"
+"""What serves of an update that there is an atomic operation for."""
+
 DEPENDENT = "iterations that need what others write are not independent"
 
 SET_IN_LOOP = "declare the variable in the loop, or give it a value there"
@@ -71,9 +78,7 @@ def refuse_value_of_path(
             )
         raise Refused(
             "the next turn of the loop around it, or what follows that loop, needs a value that "
-            f"the path computes{at(maker)}; {own}{go_there}remove this annotation, so that the "
-            "loop around it may be collected with all that lies in it, or add the value up with an "
-            "atomic"
+            f"the path computes{at(maker)}; {own}{go_there}{LEAVE_TO_LOOP}{BY_ATOMIC}"
         )
     if hint := _read_again_hint(path, culprit, reads, facts):
         raise Refused(

@@ -16,6 +16,7 @@ from ccc.analysis.fields import are_other_fields
 from ccc.analysis.liveness import reads_and_writes
 from ccc.analysis.memory import EVERY_SPACE
 from ccc.analysis.paths.carried_values import (
+    LEAVE_TO_LOOP,
     by_name,
     hands_on,
     reduction_hint,
@@ -130,10 +131,7 @@ def _refuse_nothing(path: CheckedPath, facts: Facts) -> NoReturn:
     """
     hint = f"; {reduction_hint(path, facts)}" if declared_operations(path.loop.marker) else ""
     if path.turn is not path.loop.loop and not _carries_on(path, facts):
-        hint = (
-            "; remove this annotation, so that the loop around it may be collected with all that "
-            "lies in it"
-        )
+        hint = f"; {LEAVE_TO_LOOP}"
     raise Refused(
         f"its lane computes all of it for the next iteration, so that nothing is left{hint}"
     )
@@ -170,8 +168,7 @@ def _check_places(path: CheckedPath, facts: Facts) -> None:
     if groups and path.turn is not path.loop.loop:
         raise Refused(
             "which of several equal values is kept, and what goes with it, depends on the order of "
-            f"turns of the loop around it{at(groups[0].updates[0].instruction)}; keep the best of "
-            "an iteration in variables of its own, and compare that behind the inner loop"
+            f"turns of the loop around it{at(groups[0].updates[0].instruction)}; {LEAVE_TO_LOOP}"
         )
     for accumulator in path.accumulators:
         before = register_at(accumulator, path.entry, facts)

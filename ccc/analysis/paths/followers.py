@@ -67,7 +67,9 @@ def check_loops_in_rest(path: CheckedPath, facts: Facts) -> None:
         hint = "; do first what is said of that, or split the annotated loop in two"
     if _fetches_behind(path, facts):
         why = "before the next iteration is fetched"
-        hint = "; fetch that at the top of the loop"
+        hint = (
+            "; let a counter of the loop number its iterations, or split the annotated loop in two"
+        )
     if _holds_paths(path, facts) and path.marker not in markers:
         why = "to which tasks cannot go on from one that holds annotations"
         hint = "; remove those inside"
