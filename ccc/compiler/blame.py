@@ -11,7 +11,7 @@ from typing import Any
 from ccc.analysis.paths.array_hints import ANOTHER_LOOP, IN_PATH
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.find import LOOP_LEFT
-from ccc.analysis.paths.induction import SUMS, TO_SHARE
+from ccc.analysis.paths.induction import LAST_TURN, SUMS, TO_SHARE
 from ccc.analysis.paths.own_columns import OWN_COLUMNS
 from ccc.analysis.paths.seen_late import SEEN_LATE
 from ccc.compiler.advice import parts_of, with_rest
@@ -40,7 +40,7 @@ from ccc.compiler.of_loops import (
 )
 from ccc.compiler.recursive import CALLEE, Recursive
 from ccc.compiler.respelled import FLUSHED, MISUSED, flags, respelled
-from ccc.compiler.unset_told import names_of_unset, with_whole
+from ccc.compiler.unset_told import names_of_unset, read_outside, with_whole
 from ccc.errors import Span
 from ccc.frontend.marking import Marked
 from ccc.frontend.pragmas import BY_NO_REDUCTION, REDUCTIONS
@@ -62,6 +62,7 @@ _ABOUT = {
     "needs what its iterations make": "carried",
     "an iteration hands a value": "carried",
     "its turns hand on a value": "handed",
+    LAST_TURN: "handed",
     "its lane computes all of it": "carried",
     "an accumulator of a reduction is set in the path": "carried",
     "needs a value that is read after the path": "accessed",
@@ -443,6 +444,8 @@ class Blame:
         names = suspects.names(remark.position, about, places, kind)
         if about == "handed" and _PREDICATE.search(text):
             names = flags(suspects, remark.position) or names
+        if LAST_TURN in text:
+            names = read_outside(suspects, remark.position, names, kind)
         if not names and about == "uninitialised":
             names = names_of_unset(suspects, remark.position, places, kind)
         return names

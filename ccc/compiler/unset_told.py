@@ -27,16 +27,22 @@ def names_of_unset(suspects: Suspects, at: Span, places: Sequence[Span], kind: s
         places: the line at fault, and the calls that it is in.
         kind: the PTX type of what is set there, if that is of floating-point.
     """
+    carried = suspects.names(at, "carried", places)
+    return read_outside(suspects, at, carried, kind) or suspects.names(at, "arrays", places)
+
+
+def read_outside(suspects: Suspects, at: Span, names: list[str], kind: str) -> list[str]:
+    """Those of some variables that the annotated loop around a statement reads outside of that, and
+    that may have some type; all of them if it reads none."""
     found = suspects.statements(at)
     if found is None:
-        return []
+        return names
     path, loop = found
     uses = list(identifiers_in(loop))
     read = {u.text for u in uses if not path.start_byte <= u.start_byte < path.end_byte}
     held = {u.text for u in uses if may_hold(kind, u)}
-    carried = suspects.names(at, "carried", places)
-    likely = [one for one in carried if one.partition(".")[0].encode() in read & held]
-    return likely or carried or suspects.names(at, "arrays", places)
+    likely = [one for one in names if one.partition(".")[0].encode() in read & held]
+    return likely or names
 
 
 def with_whole(suspects: Suspects | None, at: Span, text: str, names: Sequence[str]) -> str:

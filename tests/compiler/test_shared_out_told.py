@@ -50,3 +50,33 @@ def test_arrays_of_turns_are_told_in_the_remark(turn: str, told: str, tmp_path: 
 def test_turns_without_the_array_are_shared_out(tmp_path: Path) -> None:
     fast = "s += __sinf(x[k]) * x[k + 1] + __cosf(x[k]);"
     assert said(LISTS.replace("TURN", fast), tmp_path, Options()) == []
+
+
+ASKED = """__global__ void k(const int *row, const int *x, int *y, int n) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        const int end = row[i + 1];
+        int last = 0;
+        #pragma ccc for variable strategy(engage)
+        for (int j = row[i]; j < end; ++j) {
+            int v = x[j];
+            for (int k = 0; k < 50; ++k) v = v * 5 + k;
+            y[j] = v;
+            TURN
+        }
+        y[i + n] = last;
+    }
+}
+"""
+
+
+def test_what_ends_a_loop_beside_its_bound_is_told(tmp_path: Path) -> None:
+    """nvcc joins it with the bound, which is written as it should be."""
+    line, *_ = said(ASKED.replace("TURN", "if (v == 77) break;"), tmp_path, Options())
+    assert "it may end elsewhere than where a turn does" in line
+    assert '; no "break", "return" or "goto" in the loop, and no condition besides its' in line
+
+
+def test_what_is_needed_of_the_last_turn_is_told_by_its_name(tmp_path: Path) -> None:
+    line, *_ = said(ASKED.replace("TURN", "last = v;"), tmp_path, Options())
+    assert 'needs a value of its last turn ("last", k.cu:' in line

@@ -43,6 +43,7 @@ SEVERAL_ENDS = "it may end elsewhere than where a turn does"
 BOUNDS = "it does not end by comparing a counter, which takes steps of a constant, with a bound"
 IN_ORDER = "the order of its turns decides which of several that are equal is taken"
 WIDENED = "its counter takes steps of one type, and is compared or used in another one"
+LAST_TURN = "needs a value of its last turn"
 HANDED = "its turns hand on a value that does not change by the same number each time"
 AS_A_FOR = 'write it as "for (int k = begin; k < end; ++k)"'
 BEFORE_IT = "read its bound before the loop, into a variable of its counter's type"
@@ -153,13 +154,14 @@ def _induction(path: CheckedPath, facts: Facts) -> Induction:
     needed = (facts.liveness.live_in(leave) & written) - updated
     if unknown := sorted(needed - known, key=str):
         raise Unshared(
-            "what follows the loop in the iteration needs a value of its last turn"
-            f"{_made(unknown[0], path, facts)}"
+            f"what follows the loop in the iteration {LAST_TURN}{_made(unknown[0], path, facts)}"
         )
     counted = _counted(steps, written, end, loop, facts)
     if counted is None:
         if _compares_before_step(steps, end, loop, facts):
             raise Unshared(f"{NOT_STEPPED}; {STRICT}")
+        if _counter_at(end, leave, loop, facts, is_stepped=False) is not None:
+            raise Unshared(SEVERAL_ENDS)  # nvcc joins what else ends it with the bound
         raise Unshared(f"{BOUNDS}; {AS_A_FOR}, and {BEFORE_IT}")
     if unnamed:  # nothing else is in the way
         _check_places(path, tuple(unnamed), leave, facts)
