@@ -34,7 +34,10 @@ _VERB = re.compile(rf"{LEFT}|{LATER}|{LOSES}| does not apply: ")
 _SITE = re.compile(rf"(?:[^\s(),\"]+:\d+, )?{PLACE.pattern}")
 """A place with that in the source, which is not the same in cases of a switch."""
 
-_ONE_COPY = 'if nvcc unrolled a loop around it, "#pragma unroll 1" there leaves one copy'
+_ONE_COPY = (
+    'if nvcc unrolled a loop around it, "#pragma unroll 1" there leaves one copy, or "ccc for" '
+    "where that lies in the annotated one"
+)
 _ONE_COPY_SERVES = ("unroll", "shared memory")
 """Words of what says how there would be one copy, or that there is room for all."""
 

@@ -306,8 +306,8 @@ def test_copies_that_are_left_where_others_serve_are_a_remark(number: int) -> No
     assert not told(*every)
     assert noted(*every, missed("no loop is left here", "k")) == [
         f"path (copy {number + 1} of 3) left as it was: there is a barrier in the annotated loop; "
-        'if nvcc unrolled a loop around it, "#pragma unroll 1" there leaves one copy; '
-        "the other 2 copies are applied (queue) [in k]"
+        'if nvcc unrolled a loop around it, "#pragma unroll 1" there leaves one copy, or "ccc for" '
+        "where that lies in the annotated one; the other 2 copies are applied (queue) [in k]"
     ]
 
 

@@ -356,9 +356,11 @@ class Suspects:
         return by, updates.text_of(element).decode(errors="replace") if is_computed else None
 
     def _elements(self, placed: Placed) -> list[tuple[Node, str | None, Node]]:
-        """The arrays of its function of which a statement changes elements, how, and these."""
+        """The arrays that outlive an iteration of which a statement changes elements, how, and
+        these."""
         path = placed.statement
         known = {name for name, is_array in declared_in(function_around(path) or path) if is_array}
+        known -= own_of(path, self._placement.around(placed))
         return [one for one in updates.elements(path) if one[0].text in known]
 
     def is_branch(self, at: Span) -> bool:

@@ -65,3 +65,31 @@ def test_a_copy_by_unrolling_is_none_where_the_loop_around_is_marked(tmp_path: P
         '; mark each loop around it that nvcc has unrolled "ccc for", if its turns are independent,'
         ' or else "ccc while"; ' in line
     )
+
+
+WINDOWS = """__global__ void __launch_bounds__(128) k(const int *x, int *y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 128) {
+LOOP
+        for (int d = 0; d < 4; ++d) {
+            int v = x[4 * i + d], w[6];
+            for (int k = 0; k < 6; ++k) w[k] = x[i + k];
+#pragma ccc if
+            if (v > 3) {
+                for (int k = 0; k < 50; ++k) { v = v * 5 + w[v & 3]; w[v & 1] += k; }
+                y[4 * i + d] = v + w[1];
+            }
+        }
+    }
+}
+"""
+
+
+def test_copies_of_a_path_with_an_array_are_one_where_the_loop_is_marked(tmp_path: Path) -> None:
+    """And the array is each iteration's own: no other place is to be found for it."""
+    (line,) = said(WINDOWS.replace("LOOP", ""), tmp_path, ASKED)
+    assert 'made copies of this one: mark each loop around it that nvcc has unrolled "ccc' in line
+    (line,) = said(WINDOWS.replace("LOOP", "#pragma ccc for"), tmp_path, ASKED)
+    assert "copies" not in line
+    assert "; declare the array in the path" in line
+    assert "__shared__" not in line

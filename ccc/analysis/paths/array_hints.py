@@ -8,6 +8,7 @@ from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.facts import Facts
 from ccc.analysis.local_memory import Word
+from ccc.analysis.paths.locate import ROLLED
 from ccc.analysis.paths.model import CheckedPath, FoundPath
 from ccc.analysis.print_arguments import PRINT, bytes_printed
 from ccc.ir.markers import ARMS
@@ -30,8 +31,8 @@ _ARMS = {
     ),
 }
 _COPIES = (
-    'nvcc has made copies of this one: put "#pragma unroll 1" before a loop around it that was '
-    "unrolled, or have it in a function that is called at one place"
+    f"nvcc has made copies of this one: {ROLLED}, or have it in a function that is called at one "
+    "place"
 )
 _SMALLER = (
     "make the array smaller, put all that uses it, and not the loop alone, into a branch marked "

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.fetches import find_fetches
-from ccc.analysis.paths.locate import INNER_LOOPS
+from ccc.analysis.paths.locate import INNER_LOOPS, ROLLED
 from ccc.analysis.paths.model import (
     CheckedPath,
     Path,
@@ -33,13 +33,6 @@ from ccc.ir.operands import Register
 
 PATHS = ("then", "else", "case", "while", "variable", "recursion")
 """The markers of paths."""
-
-
-ROLLED = (
-    'mark each loop around it that nvcc has unrolled "ccc for", if its turns are independent, or '
-    'else "ccc while"'
-)
-"""Their turns are a constant: all lanes go round them as often."""
 
 
 def loops_in_rest(path: PlacedPath, facts: Facts) -> list[frozenset[str]]:

@@ -21,6 +21,11 @@ NO_LOOP = "no loop is left here"
 INNER_LOOPS = ("while", "variable", "recursion")
 WHOLE = 'all lanes that begin that loop go round as often: mark it "ccc for"'
 """What serves a loop inside an annotated one that needs no tasks of its own."""
+ROLLED = (
+    'mark each loop around it that nvcc has unrolled "ccc for", if its turns are independent, or '
+    'else "ccc while"'
+)
+"""Their turns are a constant: all lanes go round them as often."""
 
 _AnyPath = TypeVar("_AnyPath", bound=FoundPath)
 
