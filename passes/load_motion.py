@@ -20,7 +20,9 @@ context.
 
 Nor may the next iteration need what a loop makes that is a path, as where nvcc takes the low half
 of a counter in the loop, and steps it behind that. So what is the same in all turns, and carried
-behind them, goes before the loop, too.
+behind them, goes before the loop, too. And so does a copy of what is the same, where a path sets a
+variable, ends with a loop whose turns are independent, and nvcc sets the variable in each turn: it
+would be of the last turn, and lanes could not share turns out.
 
 Moved is what every thread that enters the loop comes to: what stands in its header, and in each
 other block that no way out leads around, up to where a thread may wait or end. Memory that is read
@@ -35,6 +37,7 @@ from typing import ClassVar
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.locate import independent_loops
 from ccc.analysis.paths.model import instructions_of
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
@@ -93,7 +96,7 @@ def _wanted(movable: list[Instruction], loop: Loop, facts: Facts) -> list[Instru
     would have to save, no more than a little."""
     wanted: list[Instruction] = []
     made: set[Register] = set()
-    carried = _carried_behind(loop, facts)
+    carried = _carried_behind(loop, facts) | _copied_behind(loop, facts)
     for instruction in movable:
         is_meant = _may_fault(instruction) or not carried.isdisjoint(instruction.defined())
         if is_meant or not made.isdisjoint(instruction.used()):
@@ -124,6 +127,16 @@ def _carried_behind(loop: Loop, facts: Facts) -> set[Register]:
         size = len(needed)
         needed.update(r for i in behind if not needed.isdisjoint(i.defined()) for r in i.used())
     return needed
+
+
+def _copied_behind(loop: Loop, facts: Facts) -> set[Register]:
+    """What copies of a loop make that is needed behind it, as where a path sets a variable to a
+    constant, and has the loop at its end."""
+    if loop not in independent_loops(facts):
+        return set()
+    needed = {r for _, leave in loop.exits(facts.graph) for r in facts.liveness.live_in(leave)}
+    copies = (i for i in instructions_of(loop.blocks, facts) if i.name == "mov")
+    return {r for i in copies for r in i.defined()} & needed
 
 
 def _can_move(instruction: Instruction) -> bool:

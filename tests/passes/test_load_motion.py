@@ -46,6 +46,7 @@ JOIN:
     setp.lt.u32 %p2, %r3, 32;
     @%p2 bra TURN;
 OUT:
+    {behind}
     ret;
 }}
 """
@@ -55,9 +56,15 @@ BOUND = "setp.eq.u32 %p1, %r1, 7;\n@%p1 bra OUT;"
 
 
 def prepared(
-    header: str = "", arm: str = "", join: str = "", marker: str = MARKER, before: str = BOUND
+    header: str = "",
+    arm: str = "",
+    join: str = "",
+    marker: str = MARKER,
+    before: str = BOUND,
+    behind: str = "",
 ) -> Kernel:
-    text = TEXT.format(header=header, arm=arm, join=join, marker=marker, before=before)
+    parts = {"header": header, "arm": arm, "join": join, "marker": marker}
+    text = TEXT.format(**parts, before=before, behind=behind)
     function = parse_function(next(iter(parse_module(text, "k.ptx").functions)))
     return Kernel(function, Facts(function))
 
@@ -157,6 +164,24 @@ def test_what_a_loop_makes_for_the_next_iteration_is_made_before_it(
     assert any(NARROWED in map(str, block.instructions) for block in before) == is_moved
     inner = next(b for b in kernel.function.blocks if any(m.kind == kind for m in b.markers))
     assert (NARROWED in map(str, inner.instructions)) != is_moved
+
+
+@pytest.mark.parametrize(
+    ("kind", "copy", "is_moved"),
+    [
+        ("variable", "mov.u32 %r5, %r9;", True),
+        ("variable", "mov.u32 %r5, 7;", True),
+        ("variable", "mov.u32 %r5, %r3;", False),  # the counter
+        ("variable", "add.u32 %r5, %r9, 1;", False),
+        ("while", "mov.u32 %r5, %r9;", False),
+    ],
+)
+def test_a_copy_that_is_needed_behind_independent_turns_is_made_before_them(
+    kind: str, copy: str, is_moved: bool
+) -> None:
+    parts = {"marker": f"// ccc.{kind} 1 k.cu:1:1", "before": f"mov.u32 %r5, 1;\n{BOUND}"}
+    assert moved(copy, **parts) == []
+    assert moved(copy, **parts, behind="st.global.u32 [%rd2], %r5;") == [copy] * is_moved
 
 
 def test_the_load_stays_behind_the_test_before_the_loop() -> None:
