@@ -217,9 +217,11 @@ def _queues(one: Instruction, strides: Strides) -> bool:
 
 def guessed_turns(loop: Loop, facts: Facts, usual: int = UNKNOWN_TURNS) -> int:
     """How often a loop is taken to go round whose turns are no constant, of which ``usual`` are
-    supposed: no more than it can, and where few are supposed, as small a part of that."""
+    supposed: no more than it can, and where few are supposed, no more than half of that."""
     most = most_turns(loop, facts)
-    return usual if most is None else max(1, min(usual, most * usual // UNKNOWN_TURNS))
+    if most is None:
+        return usual
+    return min(usual, most if usual == UNKNOWN_TURNS else max(1, most // 2))
 
 
 def guesses(labels: Collection[str], facts: Facts, once: str = "") -> bool:
