@@ -34,56 +34,15 @@ def trip_count(loop: Loop, facts: Facts) -> int | None:
     return facts.once(_trip_count, loop)
 
 
-def most_turns(loop: Loop, facts: Facts) -> int | None:
-    """The most iterations of a loop that may end in several places, of which one is counted; None
-    if none is."""
-    return facts.once(_most_turns, loop)
-
-
 def _trip_count(loop: Loop, facts: Facts) -> int | None:
     sources = {source for source, _ in loop.exits(facts.graph)}
-    return _turns_to(next(iter(sources)), loop, facts) if len(sources) == 1 else None
-
-
-def _most_turns(loop: Loop, facts: Facts) -> int | None:
-    ends = {source for source, _ in loop.exits(facts.graph)}
-    found = (_turns_to(end, loop, facts, any_part=True) for end in ends)
-    return min(filter(None, found), default=None)
-
-
-def _turns_to(end: str, loop: Loop, facts: Facts, *, any_part: bool = False) -> int | None:
-    """The number of iterations if a loop ends at one of its blocks; None if it is no constant.
-
-    Args:
-        end: the block.
-        loop: the loop.
-        facts: the function's analyses.
-        any_part: whether one part of what it asks for may end it.
-    """
+    if len(loop.latches) != 1 or len(sources) != 1:
+        return None
+    (end,), (latch,) = sources, loop.latches
     branch = next(one for one in facts.blocks[end].instructions if one.is_terminator)
-    if len(loop.latches) != 1 or branch.guard is None:
+    if branch.guard is None or not facts.dominators.dominates(end, latch):
         return None
-    if not facts.dominators.dominates(end, next(iter(loop.latches))):
-        return None
-    stays = (branch.target in loop.blocks) != branch.guard.negated
-    parts = _parts(branch.guard.register, stays, loop, facts) if any_part else []
-    every = [branch.guard.register, *parts]
-    found = (_turns_until(one, stays, end, loop, facts) for one in every)
-    return min(filter(None, found), default=None)
-
-
-def _parts(decision: Register, stays: bool, loop: Loop, facts: Facts) -> list[Register]:
-    """What ends a loop by itself, of what a decision is made of by ``and`` or ``or``."""
-    parts = [decision]
-    for part in parts:  # it grows
-        made = list(_setting(part, loop.blocks, facts))
-        if len(made) == 1 and made[0].opcode == f"{'and' if stays else 'or'}.pred":
-            parts += [one for one in made[0].used() if made[0].guard is None and one not in parts]
-    return parts[1:]
-
-
-def _turns_until(decision: Register, stays: bool, end: str, loop: Loop, facts: Facts) -> int | None:
-    """The number of iterations until a decision at a block is not what ``stays`` in the loop."""
+    decision, stays = branch.guard.register, (branch.target in loop.blocks) != branch.guard.negated
     steps = _steps(decision, end, loop, facts)
     if steps is None:
         return None

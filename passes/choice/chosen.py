@@ -12,7 +12,6 @@ from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.analysis.paths.model import instructions_of
 from ccc.demangle import demangle
 from ccc.passes.choice.path_cost import PathCost
-from ccc.passes.choice.work import guessed_turns
 from ccc.passes.room import no_room, why_no_stacks
 from ccc.passes.strategies.strategy import Hints
 from ccc.passes.thresholds import FEW_COUNTED, GAIN, LONG_PATH, LOSS, UNKNOWN_TURNS
@@ -174,11 +173,8 @@ class Chosen:
         path, facts = self.cost.path, kernel.facts
         inner = [one for one in facts.loops if one.blocks <= path.blocks]
         loops = [one for one in inner if not path.repeats or one.header != path.entry]
-        if guessed := {
-            guessed_turns(one, facts) for one in loops if trip_count(one, facts) is None
-        }:
-            most = "at most " * (len(guessed) > 1)
-            return f"with {most}{max(guessed)} turns of its loops"
+        if any(trip_count(one, facts) is None for one in loops):
+            return f"with {UNKNOWN_TURNS} turns of its loops"
         return "with each way in it taken one time in two"
 
     def _holds_loops(self, kernel: Kernel) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from ccc.analysis.callees import callee
-from ccc.analysis.constant_trip_count import most_turns, trip_count
+from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.lane_strides import Strides, address_stride, lane_strides
@@ -215,15 +215,6 @@ def _queues(one: Instruction, strides: Strides) -> bool:
     return one.unit == Unit.LSU and one.effects & ATOMIC == ATOMIC and is_one and whole
 
 
-def guessed_turns(loop: Loop, facts: Facts, usual: int = UNKNOWN_TURNS) -> int:
-    """How often a loop is taken to go round whose turns are no constant, of which ``usual`` are
-    supposed: no more than it can, and where few are supposed, no more than half of that."""
-    most = most_turns(loop, facts)
-    if most is None:
-        return usual
-    return min(usual, most if usual == UNKNOWN_TURNS else max(1, most // 2))
-
-
 def guesses(labels: Collection[str], facts: Facts, once: str = "") -> bool:
     """Whether ways, or turns of loops, may have to be guessed for what some blocks take."""
     inner = (one for one in facts.loops if one.blocks <= set(labels) and one.header != once)
@@ -255,7 +246,7 @@ def times(
     def passes(loop: Loop, label: str) -> float:
         turns = turns_of[loop.header]
         if turns is None:
-            return guessed_turns(loop, facts, unknown.turns)
+            return unknown.turns
         ends = {source for source, _ in loop.exits(facts.graph)} - {label}
         return turns - any(facts.dominators.dominates(end, label) for end in ends)
 

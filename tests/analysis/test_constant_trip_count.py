@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ccc.analysis.constant_trip_count import MOST, most_turns, trip_count
-from ccc.analysis.dominators import Loop
+from ccc.analysis.constant_trip_count import MOST, trip_count
 from ccc.analysis.facts import Facts
 from ccc.parse import parse_function, parse_module
 
@@ -31,16 +30,11 @@ STEP = "add.s32 %r1, %r1, 1;"
 
 
 def count(first: str, *body: str) -> int | None:
-    loop, facts = looked_at(first, *body)
-    return trip_count(loop, facts)
-
-
-def looked_at(first: str, *body: str) -> tuple[Loop, Facts]:
     text = FUNCTION.format(first=first, body="\n\t".join(body))
     (piece,) = parse_module(text).functions
     facts = Facts(parse_function(piece))
     (loop,) = facts.loops
-    return loop, facts
+    return trip_count(loop, facts)
 
 
 @pytest.mark.parametrize(
@@ -123,29 +117,3 @@ def test_the_last_iteration_may_end_before_its_end() -> None:
 def test_an_end_that_not_each_iteration_comes_to_tells_nothing() -> None:
     body = ("@%p2 bra SKIP;", "setp.eq.s32 %p1, %r1, 10;", "@%p1 bra OUT;", "SKIP:", STEP)
     assert count(ZERO, *body, "bra LOOP;") is None
-
-
-LEAST = "setp.lt.s32 %p1, %r1, 24;"
-FOUND = "setp.gt.s32 %p2, %r8, %r1;"
-
-
-@pytest.mark.parametrize(
-    ("body", "most"),
-    [
-        ((STEP, LEAST, "@%p1 bra LOOP;"), 24),
-        (("@%p2 bra OUT;", STEP, LEAST, "@%p1 bra LOOP;"), 24),
-        ((STEP, FOUND, LEAST, "and.pred %p3, %p2, %p1;", "@%p3 bra LOOP;"), 24),
-        ((STEP, FOUND, LEAST, "or.pred %p3, %p2, %p1;", "@%p3 bra LOOP;"), None),
-        ((STEP, FOUND, LEAST, "and.pred %p3, %p2, %p1;", "@!%p3 bra LOOP;"), None),
-        (
-            (STEP, FOUND, "setp.ge.s32 %p1, %r1, 24;", "or.pred %p3, %p2, %p1;", "@!%p3 bra LOOP;"),
-            24,
-        ),
-        (("and.pred %p3, %p3, %p2;", "@%p3 bra LOOP;"), None),
-        ((STEP, FOUND, "@%p2 bra LOOP;"), None),
-    ],
-)
-def test_how_often_a_loop_goes_round_at_most(body: tuple[str, ...], most: int | None) -> None:
-    """Where it may end before, too."""
-    loop, facts = looked_at(ZERO, *body)
-    assert most_turns(loop, facts) == most

@@ -399,19 +399,6 @@ def test_a_loop_of_which_nothing_is_known_may_be_short(
         assert f"expected {least:.2f} to {most:.2f} times as fast; {TELL_TURNS}, or" in advice
 
 
-@pytest.mark.parametrize("most", [24, 5])
-def test_a_loop_goes_round_no_more_often_than_it_can(most: int) -> None:
-    """Where it may end before, too."""
-    lines = "mov.f32 %f90, 0f3F800000;\n\t"
-    ends = "setp.eq.u32 %p6, %r3, %r5;\n\t@%p6 bra STOP;\n\t"
-    body = "fma.rn.f32 %f90, %f80, %f90, %f90;\n\t" * 3
-    loop = TURNS.format(begin=f"mov.u32 %r5, {most};", body=ends + body)
-    source = kernel(Arm(2, 0.5)).replace(lines, f"{lines}{loop}\nSTOP:\n\t", 1)
-    (found,) = remarks(source)
-    assert f"by its code with {most} turns of its loops" in str(found.advice)
-    assert most < found.details["path_instructions"] < 10 * most
-
-
 ASIDE = """setp.ne.u32 %p6, %r3, 77;
 	@%p6 bra BEHIND;
 	{steps}
