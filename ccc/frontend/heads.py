@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ccc.frontend.no_code import HASH, in_directives
-from ccc.frontend.syntax import function_name, parameters
+from ccc.frontend.syntax import function_name, identifiers_in, parameters
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -33,6 +33,9 @@ def is_head_certain(function: Node, at: int, code: bytes, macros: Collection[str
     """Whether no ``#if`` that chooses among heads is in that of a function, or ends behind it, and
     no macro hides what the parameters are.
 
+    Several may: of ``Pair<int`` and ``int>::type *p`` a comma is read as one between parameters,
+    and a third with two parameters makes up for that, so that not even their number tells.
+
     Args:
         function: the function, with its body.
         at: a place up to which the text has to belong to that head, too.
@@ -44,8 +47,12 @@ def is_head_certain(function: Node, at: int, code: bytes, macros: Collection[str
         return True
     listed = next((one.parent for one in parameters(function)), None)
     is_hidden = function_name(function).decode(errors="replace") in macros
-    if is_hidden or (listed is not None and listed.has_error) or not _RESTRICT.isdisjoint(macros):
+    if is_hidden or not _RESTRICT.isdisjoint(macros):
         return False
+    if listed is not None:
+        names = {(one.text or b"").decode(errors="replace") for one in identifiers_in(listed)}
+        if listed.has_error or len(names.intersection(macros)) > 1:
+            return False
     if conditionals(code[function.start_byte : body.start_byte]):
         return False
     depth = 0

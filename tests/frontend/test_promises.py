@@ -67,6 +67,9 @@ PARTED = RESTRICTED.replace("int n", "int\n#if A\n*\n#endif\nn")
         f"#define HEAD(a, b) k(b, a)\n{RESTRICTED.replace(' k', ' HEAD')} {{",
         f"#define HEAD(a, b) (b, a)\n{RESTRICTED.replace(' k', ' k HEAD')} {{",
         f"{RESTRICTED.replace('int n', 'int HEAD(b) n')} {{",
+        # one macro hides a comma that parts no parameters, and another one that does
+        "#define OPEN Pair<int\n#define CLOSE int>::type *x\n#define TWO int n, int m\n"
+        "__global__ void k(OPEN, CLOSE, int *__restrict__ a, TWO) {",
     ],
 )
 def test_a_head_that_a_preprocessor_may_leave_out_promises_nothing(head: str) -> None:
@@ -93,8 +96,8 @@ def test_a_head_that_is_left_out_with_its_body_promises(around: str) -> None:
 
 
 def test_restricted_parameters_are_counted_where_a_macro_may_stand_for_several() -> None:
-    text = KERNEL.replace("PARAMETERS", "COMMON, int *__restrict__ a")
-    assert " restrict=1 of=2" in mark(text, "k.cu", macros={"COMMON"}).text
+    text = KERNEL.replace("PARAMETERS", "COMMON, int *__restrict__ a, COMMON *b")
+    assert " restrict=1 of=3" in mark(text, "k.cu", macros={"COMMON", "OTHER"}).text
     assert ' restrict=1"' in mark(text, "k.cu").text
 
 
