@@ -279,3 +279,37 @@ def test_what_only_counts_may_be_in_the_path_as_a_whole(tmp_path: Path) -> None:
     assert "; if it is a count, put all that counts into the path; else take it and give" in line
     whole = COUNTS.replace("CONDITION", "node != -1").replace("WALK", f"while ({more}) {STEP}")
     assert said(whole, tmp_path, Options(strategy=COLLECT)) == []
+
+
+PROBED = """__global__ void k(int *keys, const int *k, int *next, int *mine, int n, int mask) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int h = k[i], old = DRAW;
+#pragma ccc while
+        while (old != 0 && old != k[i]) {
+            ++h;
+            old = AGAIN;
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("draw", "again", "serves"),
+    [
+        ("atomicCAS(&keys[h & mask], 0, h)", "atomicCAS(&keys[h & mask], 0, k[i])", True),
+        ("atomicAdd(next, 1)", "old", False),
+        ("atomicAdd(next, 1)", "atomicExch(&mine[i], old)", False),
+        ("atomicAdd(next, 1)", "old + 1", False),
+        ("atomicAdd(next, 1)", "h % 3 ? old : atomicCAS(&keys[h & mask], 0, h)", False),
+    ],
+)
+def test_what_is_drawn_anew_in_each_turn_is_not_waited_for(
+    draw: str, again: str, serves: bool, tmp_path: Path
+) -> None:
+    """Nor if nvcc, or a user, draws for the first turn before the loop, as into a hash table."""
+    source = PROBED.replace("DRAW", draw).replace("AGAIN", again)
+    found = said(source, tmp_path, Options(strategy=COLLECT))
+    assert ("hangs on what it has drawn before the path" in "".join(found)) != serves
+    assert not serves or found == []

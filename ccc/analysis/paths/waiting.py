@@ -14,6 +14,7 @@ from functools import partial
 from ccc.analysis.apart import RESTRICT
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT, reachable
+from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.loop_conditions import LoopConditions
 from ccc.analysis.paths.events import ended_by_another
@@ -23,6 +24,7 @@ from ccc.analysis.paths.promises import find_promise
 from ccc.analysis.polled import changes_nothing, is_strong, roots
 from ccc.analysis.spinning import Spin, goes_on
 from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Register
 from ccc.ptx.opcodes import MOVES_ON, Effect
 from ccc.ptx.types import ANEW
 
@@ -160,6 +162,7 @@ def _check_draws(spin: Spin, path: CheckedPath, facts: Facts) -> None:
         return
     deciding = LoopConditions(waits, facts).of(*waits.blocks).difference(spin.polls)
     asked = {register for one in deciding for register in one.used()}
+    asked = {source for register in asked for source in _made_of(register, waits, facts)}
     makers = LoopConditions(path.loop.loop, facts).behind(asked)
     blocks = (facts.blocks[label] for label in _before(path, facts) - waits.blocks)
     drawn = (one for block in blocks for one in block.instructions if one in makers)
@@ -168,6 +171,25 @@ def _check_draws(spin: Spin, path: CheckedPath, facts: Facts) -> None:
             f"what a lane waits for{at(spin.poll)} hangs on what it has drawn before the path"
             f"{at(draw)}, and a task that is set aside may come before it; draw it where it waits"
         )
+
+
+def _made_of(register: Register, waits: Loop, facts: Facts) -> tuple[Register, ...]:
+    """What a loop makes a register of in each turn; the register itself if it does not.
+
+    Of what it was before the loop its first turn alone knows, as where nvcc has put the first
+    insertion into a table before the loop of further ones: there a lane may end, but not wait.
+    """
+    made = [
+        (label, one)
+        for label in waits.blocks
+        for one in facts.blocks[label].instructions
+        if register in one.defined()
+    ]
+    if len(made) == 1 and made[0][1].guard is None:
+        ((label, maker),) = made
+        if all(facts.dominators.dominates(label, latch) for latch in waits.latches):
+            return maker.used()
+    return (register,)
 
 
 def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
