@@ -65,6 +65,12 @@ def are_other_fields(first: Instruction, second: Instruction, facts: Facts) -> b
     return distance >= sizes[1] and distance + sizes[0] <= apart.step
 
 
+def are_one_place(first: Instruction, second: Instruction, facts: Facts) -> bool:
+    """Whether two accesses begin at the same address for certain, whatever registers hold it."""
+    mine, others = (_place(one, facts) for one in (first, second))
+    return mine is not None and mine == others and not mine[1].step
+
+
 def _bytes(access: Instruction) -> int:
     words = [VECTORS[word] for word in access.modifiers if word in VECTORS]
     return TYPES[access.types[-1]].bits // 8 * (words[0] if words else 1)

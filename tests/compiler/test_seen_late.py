@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from saying import said
 
+from ccc.analysis.paths.carried_values import DEPENDENT
 from ccc.options import COLLECT, Options
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_headers")]
@@ -100,5 +101,47 @@ def test_what_is_read_behind_the_path_is_to_be_read_before_it(tmp_path: Path) ->
     source = SEARCH.replace("if (READ) break;", "").replace("i < n", "i < n && !done")
     source = source.replace("WRITE", "atomicExch(&done, 1);")
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
-    assert "and the path writes (k.cu:15, PTX line " in line
-    assert line.endswith("; read it before the path [in k]")
+    assert "and the iteration writes it (k.cu:15, PTX line " in line
+    assert "; if it may be seen an iteration late, as what tells others to end, read it" in line
+    assert line.endswith(f"before the path; else {DEPENDENT}: remove the annotation [in k]")
+
+
+QUEUE = """__device__ int tail;
+__global__ void __launch_bounds__(64) k(int *queue, int *ctr, int n) {
+    __shared__ int last;
+    if (threadIdx.x == 0) last = n;
+    __syncthreads();
+#pragma ccc for
+    for (int i = threadIdx.x; i < READ; i += 64) {
+#pragma ccc if
+        if (queue[i] > 1) { int p = WRITE; queue[p] = queue[i] / 2; queue[p + 1] = queue[i] / 3; }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "write"),
+    [
+        ("tail", "atomicAdd(&tail, 2)"),
+        ("last", "atomicAdd(&last, 2)"),
+        ("ctr[1]", "atomicAdd(ctr + 1, 2)"),
+        ("ctr[0]", "atomicAdd(ctr, 2)"),
+    ],
+)
+def test_the_end_of_a_queue_that_tasks_move_is_not_to_be_read_before_it(
+    read: str, write: str, tmp_path: Path
+) -> None:
+    """What they append would be lost. Another register may hold the address of the same."""
+    source = QUEUE.replace("READ", read).replace("WRITE", write)
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert "and the iteration writes it (k.cu:9, PTX line " in line
+    assert line.endswith(f"; {DEPENDENT}: remove the annotation [in k]")
+    assert "before the path" not in line
+
+
+def test_what_may_be_another_element_is_to_be_read_before_it_only_then(tmp_path: Path) -> None:
+    source = QUEUE.replace("READ", "ctr[n]").replace("WRITE", "atomicAdd(ctr + i, 2)")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert "; if that is never the same place, read it before the path" in line
+    assert line.endswith(f"; else {DEPENDENT}: remove the annotation [in k]")

@@ -13,6 +13,7 @@ from ccc.analysis.apart import RESTRICT
 from ccc.analysis.callees import called
 from ccc.analysis.companion_search import find_misfit
 from ccc.analysis.facts import Facts
+from ccc.analysis.fields import are_one_place
 from ccc.analysis.memory import EVERY_SPACE
 from ccc.analysis.paths.locate import WHOLE, needs_no_tasks
 from ccc.analysis.paths.model import CheckedPath, PlacedPath, Refused, at, instructions_of
@@ -41,6 +42,13 @@ BY_ATOMIC = ", or update the value in memory by an atomic"
 """What serves of an update that there is an atomic operation for."""
 
 DEPENDENT = "iterations that need what others write are not independent"
+
+REMOVE = f"{DEPENDENT}: remove the annotation"
+IF_LATE = (
+    "if it may be seen an iteration late, as what tells others to end, read it before the path; "
+    "else "
+)
+"""Of what is set to one value."""
 
 SET_IN_LOOP = "declare the variable in the loop, or give it a value there"
 
@@ -184,14 +192,18 @@ def writer_hint(
 
     clash, who = conflict(path.blocks), "the path"
     if clash and (same := _writer_of_it(path, read, facts)):
-        return f", and the iteration writes it{at(same)}; {DEPENDENT}: remove the annotation"
+        late = IF_LATE * _sets_flag(same, facts)
+        return f", and the iteration writes it{at(same)}; {late}{REMOVE}"
     if clash is None:
         clash, who = conflict(path.rest), "what follows the path"
     if clash is None:
         return "; read it before the path" if read.space != "param" else ""
     if clash[0].effects & Effect.CALL:
         callee = called(clash[0])
-        return f", and {who} calls {callee}, which may write it; read it before the path"
+        return (
+            f", and {who} calls {callee}, which may write it; if it does not, read it "
+            f"before the path; else {REMOVE}"
+        )
     webs = frozenset[Register]().union(*(a.registers for a in path.loop.accumulators))
     promise = None
     # What may be the thread's own memory is not read twice, whatever is promised.
@@ -200,16 +212,22 @@ def writer_hint(
     can_be_said = may_be_another(clash[0]) and all(
         map(facts.memory.apart.may_be_restricted, [read, *reads])
     )
-    return (
-        f", and {who} writes{at(clash[0])}; read it before the path"
+    way_out = (
+        "read it before the path"
         f"{f', or {RESTRICT}' if can_be_said else ''}"
         f"{f', or promise {promise}' if promise else ''}"
     )
+    if _may_be_one(clash[0], read, facts):
+        way_out = f"if that is never the same place, {way_out}; else {REMOVE}"
+    return f", and {who} writes{at(clash[0])}; {way_out}"
 
 
 def _writer_of_it(path: CheckedPath, read: Instruction, facts: Facts) -> Instruction | None:
     """What writes to the same address for certain, in the path or, where that is the same in all
     iterations, as that of a variable in memory, anywhere in one: earlier it is something else."""
+    writers = facts.memory.writers(instructions_of(path.loop.loop.blocks, facts))
+    if same := next((one for one in writers if are_one_place(one, read, facts)), None):
+        return same
     mine = _addresses(read)
     bases = {one.base for one in mine if isinstance(one.base, Register)}
     if not mine or any(len(facts.makers.get(base, ())) > 1 for base in bases):
@@ -219,6 +237,23 @@ def _writer_of_it(path: CheckedPath, read: Instruction, facts: Facts) -> Instruc
     where = path.blocks if next(made, None) else loop
     writers = facts.memory.writers(instructions_of(where, facts))
     return next((one for one in writers if _addresses(one) == mine), None)
+
+
+def _sets_flag(writer: Instruction, facts: Facts) -> bool:
+    """Whether something writes nothing but one value, whatever was there."""
+    is_swap = writer.name == "atom" and "exch" in writer.modifiers
+    if not is_swap and writer.name != "st":
+        return False
+    return facts.literal_in(writer, writer.operands[1 + is_swap]) is not None
+
+
+def _may_be_one(writer: Instruction, read: Instruction, facts: Facts) -> bool:
+    """Whether two accesses may meet though all pointers that have different names are apart."""
+    origins = facts.memory.apart.origins
+    mine, others = origins.of_access(read), origins.of_access(writer)
+    if mine is None or others is None:
+        return True
+    return not {one.place for one in mine}.isdisjoint(one.place for one in others)
 
 
 def _addresses(instruction: Instruction) -> set[Address]:
