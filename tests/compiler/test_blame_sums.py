@@ -307,3 +307,48 @@ def test_what_is_chosen_beside_a_minimum_is_to_be_set_in_a_branch(
     branch = CHOSEN.replace("UPDATE", "if (d < best) { best = d; at = i; }")
     told = branch.replace("CLAUSES", "reduction(min: best)")
     assert said(told, tmp_path, Options(strategy=COLLECT)) == []
+
+
+REREAD = """__global__ void __launch_bounds__(64) k(const int *row, const int *col,
+    unsigned long long *out, int n) {
+#pragma ccc for
+    for (int u = threadIdx.x; u < n; u += blockDim.x) {
+        BEFORE
+#pragma ccc for variable
+        for (int e = row[u]; e < END; ++e) {
+            int v = col[e];
+#pragma ccc if
+            if (v > u) {
+                int a = row[u], b = row[v];
+INNER
+                while (a < row[u + 1] && b < row[v + 1]) {
+                    int d = col[a] - col[b];
+                    if (d == 0) { atomicAdd(out, 1ull); ++a; ++b; }
+                    else if (d < 0) ++a; else ++b;
+                }
+            }
+        }
+    }
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inner", ["", "#pragma ccc while"])
+def test_a_bound_that_the_path_reads_again_is_to_be_read_before_the_loop(
+    inner: str, tmp_path: Path
+) -> None:
+    """Nothing is added up there, and no atomic operation would help."""
+    source = REREAD.replace("INNER", inner)
+    lines = said(
+        source.replace("BEFORE", "").replace("END", "row[u + 1]"),
+        tmp_path,
+        Options(strategy=COLLECT),
+    )
+    assert len(lines) == 1 + bool(inner)
+    for line in lines:
+        assert 'a value that is read in the path ("row", k.cu:13' in line
+        assert "; if the path leaves that as it is, read it into a variable before that" in line
+        assert "by an atomic" not in line
+    source = source.replace("BEFORE", "int end = row[u + 1];").replace("END", "end")
+    assert not any("path left" in one for one in said(source, tmp_path, Options(strategy=COLLECT)))

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from ccc.analysis.apart import RESTRICT
 from ccc.analysis.callees import called
+from ccc.analysis.cfg import EXIT
 from ccc.analysis.companion_search import find_misfit
 from ccc.analysis.facts import Facts
 from ccc.analysis.fields import are_one_place
@@ -84,6 +85,13 @@ def refuse_value_of_path(
                 'the reduction of that "ccc for variable" serves only updates that stand outside '
                 "of what is annotated in it; "
             )
+        likely = needed if maker.is_terminator else [maker]
+        if read := _read_in_each_turn(likely, path, facts):
+            raise Refused(
+                "the next turn of the loop around it, or what follows that loop, needs a value "
+                f"that is read in the path{at(read)}; if the path leaves that as it is, read it "
+                f"into a variable before that loop; else {go_there}{LEAVE_TO_LOOP}"
+            )
         raise Refused(
             "the next turn of the loop around it, or what follows that loop, needs a value that "
             f"the path computes{at(maker)}; {own}{go_there}{LEAVE_TO_LOOP}{BY_ATOMIC}"
@@ -122,6 +130,19 @@ def _maker(
     made = [one for one in made if not carried.isdisjoint(one.defined())] or made
     floating = [one for one in made if one.types[-1:] in (("f32",), ("f64",))]
     return (floating or made or [culprit])[-1]
+
+
+def _read_in_each_turn(
+    needed: Iterable[Instruction], path: CheckedPath, facts: Facts
+) -> Instruction | None:
+    """What reads for later turns, and the same place in all of those of the loop around a path, as
+    nvcc does with a bound that the path asks for, too."""
+    made = {r for one in instructions_of(path.turn.blocks, facts) for r in one.defined()}
+    graph, live = facts.graph, facts.liveness
+    behind = {to for label in path.blocks for to in graph.successors(label)} - path.blocks - {EXIT}
+    handed = frozenset[Register]().union(*map(live.live_in, behind))
+    reads = (one for one in needed if one.name == "ld" and not handed.isdisjoint(one.defined()))
+    return next((one for one in reads if made.isdisjoint(_bases(one))), None)
 
 
 def _updater(
@@ -228,8 +249,7 @@ def _writer_of_it(path: CheckedPath, read: Instruction, facts: Facts) -> Instruc
     writers = facts.memory.writers(instructions_of(path.loop.loop.blocks, facts))
     if same := next((one for one in writers if are_one_place(one, read, facts)), None):
         return same
-    mine = _addresses(read)
-    bases = {one.base for one in mine if isinstance(one.base, Register)}
+    mine, bases = _addresses(read), _bases(read)
     if not mine or any(len(facts.makers.get(base, ())) > 1 for base in bases):
         return None
     loop = path.loop.loop.blocks
@@ -258,6 +278,10 @@ def _may_be_one(writer: Instruction, read: Instruction, facts: Facts) -> bool:
 
 def _addresses(instruction: Instruction) -> set[Address]:
     return {one for one in instruction.operands if isinstance(one, Address)}
+
+
+def _bases(instruction: Instruction) -> set[Register]:
+    return {one.base for one in _addresses(instruction) if isinstance(one.base, Register)}
 
 
 def reduction_hint(path: CheckedPath, facts: Facts) -> str:
