@@ -112,8 +112,12 @@ BLOCKS = {
 }
 """The same where the annotated loop is that over blocks; it goes before what a reason says."""
 
+ANOTHER = "ask for another strategy, or for none"
+"""What can be done about any strategy that does not apply, where nothing else was done."""
 FROM_COUNTER = "compute it in each turn from the counter"
 """What serves where nothing is known of what turns hand on."""
+IF_FROM_COUNTER = f"{FROM_COUNTER}, if it can be, or {ANOTHER}"
+"""The same where turns are asked to be shared out: of a checksum, say, nothing else serves."""
 
 DECLINED = {
     "there are several paths": "ask for a strategy that serves several, such as queue",
@@ -180,8 +184,6 @@ OF_KINDS = {
     "meld": 'it is for an "if" with an "else", or for a "switch"',
 }
 """What strategies are for that have nothing to do with paths of other kinds."""
-ANOTHER = "ask for another strategy, or for none"
-"""What can be done about any of those, where nothing else was done."""
 
 
 def advised(record: Record, kernels: list[KernelRecord], *, is_called: bool = True) -> Remark:
@@ -223,7 +225,8 @@ def _instead(remark: Remark, declined: str) -> str | None:
     """What can be done about a strategy that does not apply."""
     if declined == OF_ANOTHER_KIND:
         return OF_KINDS.get(str(remark.asked).partition("(")[0])
-    return _find(DECLINED, declined)
+    way_out = _find(DECLINED, declined)
+    return IF_FROM_COUNTER if way_out == FROM_COUNTER else way_out
 
 
 def _way_out_of(record: Record, kernels: list[KernelRecord], told: str) -> str | None:

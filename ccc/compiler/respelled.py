@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ccc.analysis.paths.carried_values import REDUCTION_HINT, TOO_NARROW
-from ccc.compiler.advice import FROM_COUNTER
+from ccc.compiler.advice import FROM_COUNTER, IF_FROM_COUNTER
 from ccc.frontend import spellings, updates
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ def respelled(suspects: Suspects | None, at: Span, text: str, names: Sequence[st
         return text
     path, loop = statements
     if FROM_COUNTER in text:
-        return text.replace(FROM_COUNTER, _shared_out(path, names) or FROM_COUNTER)
+        told = _shared_out(path, names)
+        return text.replace(IF_FROM_COUNTER, told).replace(FROM_COUNTER, told) if told else text
     if narrow := spellings.narrow_in(path):
         quoted = " or ".join(f'"{name}"' for name in narrow)
         text = text.replace(TOO_NARROW, TOO_NARROW.replace("one of less than 32 bits", quoted))

@@ -222,6 +222,14 @@ def test_a_sum_of_turns_is_not_hinted_at_where_more_is_in_the_way(tmp_path: Path
     assert "reduction" not in left
 
 
+@pytest.mark.slow
+def test_a_checksum_can_be_made_from_no_counter(tmp_path: Path) -> None:
+    source = SUMS.replace("sum += x[AT]", "sum = sum * 33 ^ row[t]").replace("float sum", "int sum")
+    line, *_ = said(source, tmp_path, Options())
+    assert "its turns hand on a value that does not change by the same number each time" in line
+    assert line.endswith("if it can be, or ask for another strategy, or for none [in k]")
+
+
 SUM_OF_TURNS = """__global__ void k(const float *__restrict__ x, int *__restrict__ y, int n) {
 #pragma ccc for
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
