@@ -39,11 +39,12 @@ UNIFORM = "all lanes of a warp"
 UNCALLED = "no kernel of this file calls it: put the function and its annotated loop into one file"
 """What to do about a function that was not inlined since only another file calls it."""
 
+ALL_MADE = "its lane computes all of it"
+TOO_SHORT = "it is too short to gain anything: remove the annotation"
+
 ADVICE = {
     NOT_INLINED: "declare the function __forceinline__",
-    "its lane computes all of it": (
-        f"{REDUCTION_HINT}; else it is too short to gain anything: remove the annotation"
-    ),
+    ALL_MADE: f"{REDUCTION_HINT}; else {TOO_SHORT}",
     "no branch is left here": "there is nothing to fill: remove the annotation",
     "what follows the loop in the iteration": (
         "split the annotated loop in two, or annotate that loop, too"

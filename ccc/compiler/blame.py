@@ -30,13 +30,13 @@ from ccc.compiler.lacking_clauses import (
 from ccc.compiler.lines import LineTable
 from ccc.compiler.of_loops import (
     ON_LOOP,
-    what_ends,
     with_arrays,
     with_bound,
     with_jump,
     with_loop,
     with_parting,
     with_skipped,
+    with_what_ends,
 )
 from ccc.compiler.recursive import CALLEE, Recursive
 from ccc.compiler.respelled import FLUSHED, MISUSED, flags, respelled
@@ -328,7 +328,7 @@ class Blame:
             behind = suspects.unnamed(remark.position, around=True)
             operation = next((by for by, one in behind if one == name and by in KEEPS), None)
         if suspects and suspects.ends_loop(remark.position, name):
-            return text.replace(REDUCTION_HINT, what_ends(suspects, remark.position, name))
+            return with_what_ends(suspects, remark.position, text, name)
         if (
             operation not in (None, *REDUCTIONS)
             and suspects

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES
 from ccc.analysis.paths.parting import BY_ONE, DECIDES
-from ccc.compiler.advice import parts_of
+from ccc.compiler.advice import ALL_MADE, TOO_SHORT, parts_of
 from ccc.frontend.deciding import goes_by, skipped_by
 
 if TYPE_CHECKING:
@@ -22,13 +23,18 @@ _AROUND = (
     '; or, if iterations of a loop around that are independent, mark this loop "ccc while", and '
     'that one "ccc for"'
 )
-_ENDS = (
+_READ_EARLY = (
     'read before the path what decides on "{}", which ends the loop, and set it to no more than a '
-    "comparison of that: by __ldg or a volatile load, since nvcc moves others into the path; or if "
-    "all threads may stop, set a flag in memory that the head of the loop reads; or let all "
+    "comparison of that: by __ldg or a volatile load, since nvcc moves others into the path; or "
+)
+_LATER = (
+    "if all threads may stop, set a flag in memory that the head of the loop reads; or let all "
     "iterations run"
 )
+_ENDS = _READ_EARLY + _LATER
 """Its lane makes that by itself when it gives the task away, but for what the path loads."""
+_ENDS_ALONE = f'all that is done is to make "{{}}", which ends the loop: {_LATER}; else {TOO_SHORT}'
+"""Where the path does nothing else, nothing would be left if its lane made that before it."""
 _GOES_BY = 'iterations are not independent, as each begins where the one before has left "{}": '
 _APART = "count it up outside of the branch, or "
 _REMOVE = "remove the annotation"
@@ -51,10 +57,22 @@ def with_jump(suspects: Suspects | None, at: Span, text: str) -> str:
     return f"{head[0]} ({span}){told}"
 
 
-def what_ends(suspects: Suspects, at: Span, name: str) -> str:
-    """What to do about a variable that the path sets, and that ends the annotated loop."""
+def with_what_ends(suspects: Suspects, at: Span, text: str, name: str) -> str:
+    """A reason that says what to do about a variable that ends the annotated loop, in place of a
+    reduction."""
+    if REDUCTION_HINT in text and text.startswith(ALL_MADE) and not _goes_by(suspects, at, name):
+        return f"{parts_of(text)[0]}; {_ENDS_ALONE.format(name)}"
+    return text.replace(REDUCTION_HINT, _what_ends(suspects, at, name))
+
+
+def _goes_by(suspects: Suspects, at: Span, name: str) -> bool:
     found = suspects.statements(at)
-    if found is None or not goes_by(found[1], name.encode()):
+    return found is not None and goes_by(found[1], name.encode())
+
+
+def _what_ends(suspects: Suspects, at: Span, name: str) -> str:
+    """What to do about a variable that the path sets, and that ends the annotated loop."""
+    if not _goes_by(suspects, at, name):
         return _ENDS.format(name)
     apart = _APART if suspects.is_branch(at) else ""
     return f"{_GOES_BY.format(name)}{apart}{_REMOVE}"

@@ -368,6 +368,26 @@ def test_a_flag_that_ends_the_loop_cannot_be_declared_in_it(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("clause", ["", "reduction(&: go)"])
+@pytest.mark.parametrize("read", ["x[i + n]", "__ldg(x + i + n)"])
+def test_a_flag_that_is_all_a_branch_makes_leaves_no_task(
+    clause: str, read: str, tmp_path: Path
+) -> None:
+    """To read before the path what decides on it would leave even less of that."""
+    source = FLAG.replace("ccc for", f"ccc for {clause}").replace("y[i] = expf(v);", "")
+    source = (
+        source.replace("v > 0.7f", "w < 1")
+        .replace("SET", "false")
+        .replace("}\n}\n", "}\n    y[threadIdx.x] = go;\n}\n")
+    )
+    source = source.replace("const float v = x[i];", f"const int w = (int){read} % 7;")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert 'all that is done is to make "go", which ends the loop: if all threads may stop' in line
+    assert line.endswith("; else it is too short to gain anything: remove the annotation [in k]")
+    assert "before the path" not in line
+
+
+@pytest.mark.slow
 def test_what_decides_on_a_flag_is_read_before_the_path_as_nvcc_is_told(tmp_path: Path) -> None:
     """A plain load is moved into the path, so that advice was followed in vain."""
     source = FLAG.replace("const float v = x[i];", "const float v = x[i], w = READ;")
