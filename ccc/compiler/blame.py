@@ -44,6 +44,7 @@ from ccc.compiler.unset_told import names_of_unset, read_outside, with_whole
 from ccc.errors import Span
 from ccc.frontend.marking import Marked
 from ccc.frontend.pragmas import BY_NO_REDUCTION, REDUCTIONS
+from ccc.frontend.uses import INTEGER
 from ccc.remark import ENDS_LATER, MAY_LOSE, Remark
 
 UNINITIALISED = "may be uninitialised"
@@ -54,6 +55,9 @@ _ATOMIC = re.compile(r"PTX line \d+: (?:atom|red)\b")
 _COPY = re.compile(r"PTX line \d+: mov\b")
 _PREDICATE = re.compile(r"PTX line \d+: [^\s;]*\.pred\b")
 _FLOATING = re.compile(r"PTX line \d+: (?:@!?%p\d+ )?\S+ %f(d?)\d")
+_INTEGER = re.compile(
+    r"PTX line \d+: (?:@!?%p\d+ )?(?:add|sub|mul|mad|and|or|xor|shl|shr)\.\S+ %rd?\d"
+)
 _PLACE = re.compile(r"\((?=[^()]*PTX line)")
 ARRAY = "(an array of the thread's own)"
 _ABOUT = {
@@ -440,7 +444,7 @@ class Blame:
         elif in_memory and _is_first(_ATOMIC, text):
             about = "atomic"
         made = _FLOATING.search(text)
-        kind = ("f64" if made[1] else "f32") if made else ""
+        kind = ("f64" if made[1] else "f32") if made else INTEGER if _INTEGER.search(text) else ""
         names = suspects.names(remark.position, about, places, kind)
         if about == "handed" and _PREDICATE.search(text):
             names = flags(suspects, remark.position) or names

@@ -28,6 +28,8 @@ _TO_CONSTANTS = re.compile(rb"\bconst\b[^*&]*\*")
 _WIDE = re.compile(rb"(?:std::)?(?:u?int64_t|size_t)|(?:(?:un)?signed +)?long +long(?: +int)?")
 _REGISTERS = {"f32": b"float", "f64": b"double"}
 """Of which type a plain number is that a register of such a type holds."""
+INTEGER = "integer"
+"""What a register is of, where integer arithmetic makes it: it holds no floating-point variable."""
 
 
 def own_of(path: Node, turn: Node | None) -> set[bytes]:
@@ -122,6 +124,8 @@ def _bare(node: Node | None) -> Node | None:
 def may_hold(kind: str, variable: Node) -> bool:
     """Whether a register may hold a variable, as far as its declaration tells."""
     text = _declared_type(variable)
+    if kind == INTEGER:
+        return text not in _REGISTERS.values()
     return kind not in _REGISTERS or not text or not is_number(text) or text == _REGISTERS[kind]
 
 

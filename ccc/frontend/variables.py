@@ -23,6 +23,7 @@ from ccc.frontend.syntax import (
     label_of,
 )
 from ccc.frontend.uses import (
+    INTEGER,
     accessed,
     arrays,
     by_atomics,
@@ -102,34 +103,33 @@ class Suspects:
         copies = self._copied(placed, places, here, kind) if about == "carried" else []
         here = here if here or about in _IN_MEMORY else copies or found
         if about == "carried":
-            return self._spoken_of(placed, copies or here)
+            fitting = [one for one in here if may_hold(kind, one)] if kind == INTEGER else here
+            return self._spoken_of(placed, copies or fitting or here)
         return _members(here) if about == "handed" else _texts(here)
 
     def _copied(
         self, placed: Placed, places: Sequence[Span], here: Sequence[Node], kind: str
     ) -> list[Node]:
-        """What the rest of the iteration sets for later ones, of what the line at fault sets, with
-        what that sets for them itself, if a register of a kind may hold that; nothing if nothing is
-        set so."""
+        """What the rest of the iteration sets for later ones of what the line at fault sets, with
+        what that sets for them itself, of what a register of a kind may hold; or nothing."""
         path, turn = placed.statement, self._placement.around(placed)
         if turn is None or not places:
             return []
         own = own_of(path, turn)
         is_copy = self._is_on(turn, places[0])  # made where a turn ends, which is its head's line
-        made = {i.text for i in updates.changed(path) if is_copy or self._is_on(i, places[0])} & own
+        every = (i for i in updates.changed(path) if is_copy or self._is_on(i, places[0]))
+        made = {i.text for i in every if may_hold(kind, i)} & own
         served = self._served(self._placement.loops_around(placed)) if made else set()
-        every = behind.copies(path, turn, made, own)
-        found = [one for one in every if served.isdisjoint(reductions.spoken_of(one, ()))]
+        copied = behind.copies(path, turn, made, own)
+        found = [one for one in copied if served.isdisjoint(reductions.spoken_of(one, ()))]
         return [*(one for one in here if may_hold(kind, one)), *found] if found else []
 
     def set_behind(self, at: Span, name: str) -> Span | None:
         """Where the rest of the iteration sets a variable that nothing before it does."""
         placed = self._at(at)
         turn = self._placement.around(placed) if placed else None
-        found = (
-            behind.only_there(placed.statement, turn, name.encode()) if placed and turn else None
-        )
-        return Span(*self._line_of(found)) if found else None
+        node = behind.only_there(placed.statement, turn, name.encode()) if placed and turn else None
+        return Span(*self._line_of(node)) if node else None
 
     def _spoken_of(self, placed: Placed, nodes: Sequence[Node]) -> list[str]:
         """What is carried of some variables, but for what reductions serve, if there is more."""

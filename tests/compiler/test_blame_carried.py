@@ -336,3 +336,26 @@ def test_what_iterations_hand_on_is_told_a_way_that_there_is(tmp_path: Path) -> 
     merged = {"merged": ("d = 1;", f"if (d > 0) {{ {WAYS['moments'][0]} }}")}
     declined, *_ = said(of_several(merged, "strategy(tile(3))"), tmp_path, Options())
     assert 'behind the path only, where no "if" sets it: nvcc merges one with the path' in declined
+
+
+RING = """__global__ void __launch_bounds__(64) k(const float *x, float *y, int n) {
+    float ring[8], s = 0;
+    int h = 0;
+    for (int k = 0; k < 8; ++k) ring[k] = 0;
+#pragma ccc for
+    for (int i = 0; i < n; ++i) {
+        float v = x[i * 64 + threadIdx.x], dv = 0;
+#pragma ccc if
+        if (v == v) { dv = v - ring[h]; ring[h] = v; h = (h + 1) & 7; }
+        s += dv;
+        y[i * 64 + threadIdx.x] = s * 0.125f;
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_what_integers_make_is_no_sum_of_floats_that_the_line_makes_too(tmp_path: Path) -> None:
+    (line,) = said(RING, tmp_path, Options(strategy=COLLECT))
+    assert '("h" or "ring", k.cu:9, PTX line ' in line
+    assert '"s"' not in line
