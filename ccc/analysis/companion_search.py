@@ -58,7 +58,7 @@ def find_misfit(carried: Register, loop: Loop, facts: Facts) -> Instruction | No
     try:
         value.run()
     except _Unfit:
-        return value.at
+        return value.asking() or value.at
     return None
 
 
@@ -121,6 +121,19 @@ class _FollowedValue:
         }
         takers = (i for i in self.body if i.name in ("mov", "selp", *EXTREMES))
         return any(i.operands[0] in values and compared & {*i.operands[1:]} for i in takers)
+
+    def asking(self) -> Instruction | None:
+        """What only asks for the value, where the branch by that goes to what compares it again:
+        it is found to be in the way where the value is set, which is right as it is."""
+        comparisons = {update.arm: update.comparison.setp for update in self.updates.values()}
+        for arm, setp in comparisons.items():
+            inside = self.facts.blocks[arm].instructions if arm is not None else ()
+            if any(one.name == "setp" and self._asks(one) for one in inside):
+                return setp
+        return None
+
+    def _asks(self, setp: Instruction) -> bool:
+        return not self.classes[0].isdisjoint(setp.operands[1:])
 
     def _live(self, *labels: str) -> set[Register]:
         live = (self.facts.liveness.live_in(label) for label in labels if label != EXIT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -184,6 +185,32 @@ def test_what_keeps_a_minimum_from_being_one_is_named(tmp_path: Path) -> None:
     (line,) = said(head + body + TAIL, tmp_path, Options(strategy=COLLECT))
     assert "in the way is (k.cu:14, PTX line" in line
     assert "st.global.f32" in line
+
+
+NEAREST = """__global__ void __launch_bounds__(64)
+k(const float *x, const float *z, int *y, int n) {
+    float best = 1e30f;
+    int which = -1;
+#pragma ccc for reduction(min: best)
+    for (int i = 0; i < n; ++i) {
+        float d = x[i] - threadIdx.x;
+#pragma ccc if
+        if (d * d < best) {
+            float e = MORE;
+            if (e < best) { best = e; which = i; }
+        }
+    }
+    y[threadIdx.x] = which;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", ["d * d + z[i] * z[i]", "d * d * 3"])
+def test_a_branch_that_asks_for_the_minimum_is_in_its_way(more: str, tmp_path: Path) -> None:
+    """And not what is done in it, which updates the minimum as it should."""
+    (line,) = said(NEAREST.replace("MORE", more), tmp_path, Options(strategy=COLLECT))
+    assert re.search(r"; in the way is \(.*?k\.cu:9, PTX line \d+: setp", line)
 
 
 SUMS = """__global__ void k(const int *__restrict__ row, const float *__restrict__ x, float *y,
