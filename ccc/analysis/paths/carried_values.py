@@ -51,6 +51,9 @@ IF_LATE = (
 )
 """Of what is set to one value."""
 
+ASKED_BY = ", by which the branch is taken: as it is, remove the annotation"
+"""Of a comparison with what all iterations before have found."""
+
 SET_IN_LOOP = "declare the variable in the loop, or give it a value there"
 
 TOO_NARROW = "one of less than 32 bits may have to be an int"
@@ -299,7 +302,7 @@ def reduction_hint(path: CheckedPath, facts: Facts) -> str:
         carried = sorted(facts.liveness.live_in(loop.header), key=by_name)
         misfits = (find_misfit(register, loop, facts) for register in carried)
         if (misfit := next(filter(None, misfits), None)) is not None:
-            hint += f"; in the way is{at(misfit)}"
+            hint += f"; in the way is{at(misfit)}{ASKED_BY * _only_asks(misfit, path, facts)}"
         if any(one.bits == NARROW for one in written_in(path, facts).intersection(carried)):
             hint += f"; {TOO_NARROW}"
     if declared.intersection(EXTREMES) and any(
@@ -307,6 +310,17 @@ def reduction_hint(path: CheckedPath, facts: Facts) -> str:
     ):
         hint += "; minima and maxima of floats are none under -ftz=true and -use_fast_math"
     return hint
+
+
+def _only_asks(setp: Instruction, path: CheckedPath, facts: Facts) -> bool:
+    """Whether a path is taken by a comparison, and does another one with the same value of earlier
+    iterations."""
+    value = facts.liveness.live_in(path.loop.loop.header).intersection(setp.used())
+    before = (facts.blocks[label].terminator for label in facts.graph.predecessors(path.entry))
+    guards = {one.guard.register for one in before if one is not None and one.guard is not None}
+    inside = (one for one in instructions_of(path.blocks, facts) if one.name == "setp")
+    again = any(not value.isdisjoint(one.used()) for one in inside if one is not setp)
+    return setp.name == "setp" and again and not guards.isdisjoint(setp.defined())
 
 
 def _unset_hint(path: CheckedPath, facts: Facts) -> tuple[Instruction, str] | None:
