@@ -89,7 +89,7 @@ def which_to_remove(path: PlacedPath, other: Path, could_be: bool, facts: Facts)
         return "remove this annotation: it could not be collected without that one, either"
     mine, its = (_worth(one, facts) for one in (path, other))
     kind = "loop" if path.repeats else "branch"
-    if mine > its:
+    if mine > its and not path.blocks <= other.blocks:  # whose tasks do all that this one's do
         return (
             f"remove that annotation: this {kind} can be collected then, and is likely worth more"
         )
