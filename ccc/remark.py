@@ -16,8 +16,9 @@ from ccc.version import VERSION
 Report = dict[str, Any]
 """JSON, as docs/annotations.md describes it."""
 OUTSIDE = "no annotated loop is left around it"
+_NO_LOOP = "no loop is left here"
 VANISHED = (
-    "no loop is left here",
+    _NO_LOOP,
     OUTSIDE,
     "no branch is left here",
     "nothing leads to this branch",
@@ -211,6 +212,11 @@ class Remark:
         """Whether this copy is left since it lies in no loop: what unrolling left over, say."""
         return self.reason is not None and self.reason.startswith(OUTSIDE)
 
+    @property
+    def is_no_loop(self) -> bool:
+        """Whether this copy is left since the compiler made no loop of it, or a turn before it."""
+        return self.reason is not None and self.reason.startswith(_NO_LOOP)
+
     @staticmethod
     def read(entry: Mapping[str, Any], kernel: str = "") -> Remark:
         """The remark that an entry of a report, perhaps of an earlier version, was made of."""
@@ -300,16 +306,19 @@ def saved(context: Iterable[Mapping[str, str]]) -> list[str]:
 
 def silent_among(every: Collection[Remark]) -> Callable[[Remark], bool]:
     """Of which copies nothing is said among others: of code that vanished where another copy did
-    not, or another case of the switch, and of what lies in no loop where another does."""
+    not, or another case of the switch, of what lies in no loop where another does, and of a turn
+    that was taken out of a loop where that lies in none."""
 
     def arms(one: Remark) -> set[Hashable]:
         return {of_arm(one), *([one.position] if one.arm == "case" else [])}
 
     seen = {arm for one in every if not one.has_vanished for arm in arms(one)}
-    inside = {of_arm(one) for one in every if not one.lies_outside}
+    outside = {of_arm(one) for one in every if one.lies_outside}
+    inside = {of_arm(one) for one in every if not (one.lies_outside or one.is_no_loop)}
     return lambda one: (
         (one.has_vanished and not seen.isdisjoint(arms(one)))
         or (one.lies_outside and of_arm(one) in inside)
+        or (one.is_no_loop and of_arm(one) in outside)
     )
 
 

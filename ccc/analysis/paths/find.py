@@ -33,6 +33,7 @@ from ccc.analysis.paths.locate import (
     located,
     needs_no_tasks,
     what_became,
+    what_repeats,
     without_first_turns,
 )
 from ccc.analysis.paths.model import (
@@ -200,7 +201,7 @@ class _Examination:
                     "no annotated loop is left around it, since it leaves the one that its switch "
                     f"lies in; {LEAVES}"
                 )
-            raise Refused(f"no annotated loop is left around it{self._why_none_is_left()}")
+            raise Refused(f"no annotated loop is left around it{self._why_none_is_left(path)}")
         collected = {other.entry: other.loop for other in self.collected if other.repeats}
         turn = around[0]
         loop = self.loops.get(turn.header) or collected.get(turn.header)
@@ -229,7 +230,7 @@ class _Examination:
         ])  # fmt: skip
         return f"{WHOLE}{others}, if {'their' if others else 'its'} turns are independent"
 
-    def _why_none_is_left(self) -> str:
+    def _why_none_is_left(self, path: FoundPath) -> str:
         """What may have become of a loop that is none any more, and what to do."""
         markers = [m for block in self.facts.function.blocks for m in block.markers]
         loops = [one for one in markers if one.kind == "for"]
@@ -237,7 +238,7 @@ class _Examination:
             return what_became(loops)
         if any(one.kind in WHOLE_KERNEL for one in markers):
             return ", since its kernel is left as it was"
-        return "; mark the loop in which the kernel comes to it: #pragma ccc for"
+        return f"; mark {what_repeats(path.marker, self.found, self.facts)}"
 
     def _other_cases_lie_in_a_loop(self, path: FoundPath) -> bool:
         """Whether it is a case, and other cases of its switch lie in an annotated loop."""

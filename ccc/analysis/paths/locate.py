@@ -98,6 +98,21 @@ def what_became(loops: Iterable[Marker]) -> str:
     )
 
 
+def what_repeats(marker: Marker, paths: Iterable[FoundPath], facts: Facts) -> str:
+    """What is to be marked around the copies of a path, of which no loop is, in words: where a
+    kernel comes to all of them in none, each thread is an iteration."""
+    entries = {one.entry: one.repeats for one in paths if one.marker == marker}
+    around = (
+        loop
+        for entry, repeats in entries.items()
+        for loop in facts.loops
+        if entry in loop.blocks and not (repeats and loop.header == entry)
+    )
+    if facts.function.kind == "entry" and next(around, None) is None:
+        return 'the kernel, if its threads are independent: "#pragma ccc grid_stride"'
+    return "the loop in which the kernel comes to it: #pragma ccc for"
+
+
 def extent(path: FoundPath, facts: Facts) -> frozenset[str]:
     """The blocks that belong to the path, wherever it lies."""
     if path.repeats:

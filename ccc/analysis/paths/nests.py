@@ -57,8 +57,9 @@ def find_nest(path: FoundPath, facts: Facts) -> Nest:
     outer = next((loop for loop in facts.loops if inner.blocks < loop.blocks), None)
     if outer is None:
         raise Refused(
-            "no loop is left around it whose next iteration a lane could begin; if it runs once "
-            "at most, remove the annotation"
+            "no loop is left around it whose next iteration a lane could begin; if each thread has "
+            'one item, mark the kernel "#pragma ccc grid_stride"; or if the loop around it runs '
+            "once at most, remove the annotation"
         )
     _check_outer(outer, facts)
     if facts.divergence.divergent_branches.isdisjoint(outer.blocks):
