@@ -137,21 +137,19 @@ class Chosen:
         names = [name for name in self.considered if name in self.common] or [*self.considered]
         able = [name for name in names if name not in self.too_large]
         best = max(able or names, key=lambda name: self.considered[name])
-        low, high = self._range(best)
-        span = span_of(round(low, FIGURES), round(high, FIGURES), WANTED)
+        span = span_of(*(round(one, FIGURES) for one in self._range(best)), missed=WANTED)
         against = "" if self.is_alone else " as without it"
         fast = f"{span} times as fast{against}{self.with_it}"
         told = f"{length}, {self._known} expected {fast}"
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
         obstacle = why_no_stacks(kernel) or ("" if able else no_room(kernel, self.too_large[best]))
-        if obstacle and not self._gains_nothing(best):
+        if obstacle and not self._gains_nothing(best) and self._range(best)[1] >= GAIN:
             return self._without_room(told, best, obstacle)
-        if best in self.missing and low >= LOSS and not self._gains_nothing(best):
-            told = f"{told}, and {self.missing[best]}"
+        told += self._lacks(best, obstacle)
         why = "" if unseen else self._why_not(best, kernel.arch)
         told = f"{told}, {why}" if why else told
-        way_out = "" if obstacle and self.is_known else self._way_out(best)
+        way_out = "" if obstacle and self.is_known else self._way_out(best, bool(obstacle))
         if self.copies > 1 and self.cost.lanes.executions and not self._is_empty:
             way_out = ", or ".join(filter(None, [ROLL.format(self.copies), way_out]))
         if unseen and not self.is_known:
@@ -164,9 +162,18 @@ class Chosen:
         head, _, ways = obstacle.partition("; ")
         if name not in self.missing or not ways:
             return f"{told}, but {obstacle}"
-        more = f", and {self.missing[name]}" if self._range(name)[0] >= LOSS else ""
         tell = f"strategy({name}) insists" if self.is_known else self._to_tell(name)
-        return f"{told}{more}, {'and' if more else 'but'} {head}; {tell}; and {ways}"
+        return f"{told}{self._lacks(name, head)}; {tell}; and {ways}"
+
+    def _lacks(self, name: str, obstacle: str) -> str:
+        """What is missing for what may be faster; not how there would be room, which for a little
+        is not worth making."""
+        if self._gains_nothing(name):
+            return ""
+        is_missing = name in self.missing and self._range(name)[0] >= LOSS
+        more = f", and {self.missing[name]}" if is_missing else ""
+        head = obstacle.partition("; ")[0]
+        return f"{more}, {'and' if more else 'but'} {head}" if head else more
 
     def _supposed(self, kernel: Kernel) -> str:
         """What its length hangs on that nobody has told."""
@@ -236,10 +243,10 @@ class Chosen:
         """Whether it does nothing itself."""
         return not round(self.cost.own.instructions)
 
-    def _way_out(self, name: str) -> str:
-        """How to have it done; what would not be faster is not recommended."""
+    def _way_out(self, name: str, is_barred: bool) -> str:
+        """How to have it done; what would not be faster, or has no room, is not recommended."""
         insist = f"strategy({name}) insists"
-        loses = self._gains_nothing(name)
+        loses = is_barred or self._gains_nothing(name)
         instead = REMOVE if self.is_alone and not self.is_wanted else ""
         if loses and self._is_empty:
             return instead
