@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from ccc.analysis.paths.model import Path
 from ccc.ir.markers import UNROLLS
 from ccc.passes.choice.chosen import Chosen
-from ccc.passes.choice.nesting import needed
+from ccc.passes.choice.inner_loops import SHARED_OUT
+from ccc.passes.choice.nesting import loops_around, needed
 from ccc.pipeline import Kernel
 
 
@@ -30,7 +31,14 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
     refused = {one.marker.identifier for one in missed}
     entries = {one.path.entry for one in missed}
     wanted = {loop.key for path in every for loop in needed(path)}
+    advised = {
+        path.key: name
+        for path, chosen in every.items()
+        if kernel.request_of(path) is None and (name := chosen.advised(kernel))
+    }
     for path, chosen in every.items():
+        around = (advised.get(loop.key, "") for loop in loops_around(path))
+        chosen.sharing = next((name for name in around if name in SHARED_OUT), "")
         is_around = path.repeats and not entries.isdisjoint(path.blocks - {path.entry})
         if UNROLLS.items() <= path.loop.marker.clauses.items():
             chosen.copies = copies[path.marker, path.parent]

@@ -71,6 +71,9 @@ class Chosen:
         with_it: of a path that is left, which loop would have to be handed on with it, and is not.
         is_alone: whether the annotation marks no other path.
         common: those that may serve all paths of the annotation, whose clause is for all of them.
+        of_all: the most that is expected of each that serves all paths of the annotation.
+        sharing: what is advised for a loop around it that shares its turns out, in which the path
+            would be none any more.
         copies: how many there are of the path in its loop, if that is since the source has nvcc
             unroll it.
         is_wanted: whether the annotation serves all the same, since something else is told to be
@@ -90,6 +93,8 @@ class Chosen:
     with_it: str = ""
     is_alone: bool = True
     common: Collection[str] = ()
+    of_all: Mapping[str, float] = field(default_factory=dict)
+    sharing: str = ""
     copies: int = 1
     is_wanted: bool = False
     waits: bool = False
@@ -134,16 +139,14 @@ class Chosen:
             length = f"{length} without {unseen}, which is in no code of this file"
         if not self.considered:
             return f"{length}: no strategy that might gain applies"
-        names = [name for name in self.considered if name in self.common] or [*self.considered]
-        able = [name for name in names if name not in self.too_large]
-        best = max(able or names, key=lambda name: self.considered[name])
+        best, has_room = self._best
         span = span_of(*(round(one, FIGURES) for one in self._range(best)), missed=WANTED)
         against = "" if self.is_alone else " as without it"
         fast = f"{span} times as fast{against}{self.with_it}"
         told = f"{length}, {self._known} expected {fast}"
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
-        obstacle = why_no_stacks(kernel) or ("" if able else no_room(kernel, self.too_large[best]))
+        obstacle = why_no_stacks(kernel) or ("" if has_room else no_room(kernel, self.too_large[best]))
         if obstacle and not self._gains_nothing(best) and self._range(best)[1] >= GAIN:
             return self._without_room(told, best, obstacle)
         told += self._lacks(best, obstacle)
@@ -155,6 +158,26 @@ class Chosen:
         if unseen and not self.is_known:
             way_out = f"{TELL_TURNS}, or strategy({best}) insists, if that takes long"
         return "; ".join(filter(None, [told, self._few_counted(why), way_out]))
+
+    def advised(self, kernel: Kernel) -> str:
+        """The strategy that is advised to be insisted on, if one is."""
+        if self.strategy != LEAVE or not self.considered:
+            return ""
+        best, has_room = self._best
+        able = has_room and not why_no_stacks(kernel)
+        return best if able and not self._gains_nothing(best) and self._serves_all(best) else ""
+
+    @property
+    def _best(self) -> tuple[str, bool]:
+        """What serves all paths of the annotation best, of what has room if anything has."""
+        names = [name for name in self.considered if name in self.common] or [*self.considered]
+        able = [name for name in names if name not in self.too_large]
+        expected = self.considered if self.is_alone else {**self.considered, **self.of_all}
+        return max(able or names, key=lambda name: expected[name]), bool(able)
+
+    def _serves_all(self, name: str) -> bool:
+        """Whether a strategy may gain with all paths of the annotation, for which the clause is."""
+        return self.is_alone or round(self.of_all.get(name, 1.0), 2) >= 1
 
     def _without_room(self, told: str, name: str, obstacle: str) -> str:
         """What is said of stacks without room: what would make it, and what else is missing, where
@@ -245,8 +268,9 @@ class Chosen:
 
     def _way_out(self, name: str, is_barred: bool) -> str:
         """How to have it done; what would not be faster, or has no room, is not recommended."""
-        insist = f"strategy({name}) insists"
-        loses = is_barred or self._gains_nothing(name)
+        beside = f", in place of {self.sharing} on the loop around it" if self.sharing else ""
+        insist = f"strategy({name}) insists{beside}"
+        loses = is_barred or self._gains_nothing(name) or not self._serves_all(name)
         instead = REMOVE if self.is_alone and not self.is_wanted else ""
         if loses and self._is_empty:
             return instead
@@ -255,7 +279,8 @@ class Chosen:
             return ", or ".join(filter(None, [self._to_tell(name), instead]))
         if not loses:
             return insist
-        return f"strategy({name}) {LOSES if round(self.considered[name], 2) < 1 else ANYWAY}"
+        slower = round(self.considered[name], 2) < 1 or not self._serves_all(name)
+        return f"strategy({name}) {LOSES if slower else ANYWAY}"
 
     def _to_tell(self, name: str) -> str:
         """How to tell what is not known."""

@@ -184,9 +184,14 @@ class StrategySearch:
         with_it = self._handed_on_with(path, state) if mine == LEAVE and not request else ""
         same = [one for one in self.cost.paths if one.marker.identifier == path.marker.identifier]
         found = ratios(self.cost)
+        costs = (self.cost, *self._cases(alike))
+        of_all = {
+            name: max(one.slots(before) / one.slots(way) for one in costs)
+            for name, way in whole.items()
+        }
         return Chosen(
             cost, mine, found, at_worst, too_large, fewer, missing, with_it,
-            is_alone=len(same) == 1, waits=self.cost.waits_for_memory,
+            is_alone=len(same) == 1, of_all=of_all, waits=self.cost.waits_for_memory,
             iterations=self.cost.iterations,
             if_short={} if self._has_known_length(path) else ratios(self._costs.short),
         )  # fmt: skip

@@ -93,3 +93,55 @@ def test_a_loop_can_be_flattened_in_a_kernel_that_is_marked(tmp_path: Path) -> N
     assert any('each thread has one item, mark the kernel "#pragma ccc grid' in s for s in lines)
     marked = FLATTENED.replace("__global__", "#pragma ccc grid_stride\n__global__")
     assert not any("no loop is left" in one for one in said(marked, tmp_path, Options()))
+
+
+QUANTILES = """
+__global__ void quantiles(const double *u, double *z, int n) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        double p = u[i], r;
+        #pragma ccc if prob(0.05)
+        if (p < 0.02425) {
+            double q = sqrt(-2 * log(p));
+            r = (((-7.78e-3 * q - 3.22e-1) * q - 2.4) * q + 2.93) / ((7.78e-3 * q + 3.75) * q + 1);
+        } else if (p > 1 - 0.02425) {
+            double q = sqrt(-2 * log(1 - p));
+            r = (((7.78e-3 * q + 3.22e-1) * q + 2.4) * q - 2.93) / ((7.78e-3 * q + 3.75) * q + 1);
+        } else { double q = p - 0.5; r = q * q * q + 2.5 * q; }
+        z[i] = r;
+    }
+}
+"""
+
+
+@pytest.mark.usefixtures("all_headers")
+def test_no_clause_is_advised_for_one_arm_that_would_be_slower_for_both(tmp_path: Path) -> None:
+    lines = said(QUANTILES, tmp_path, Options())
+    assert len(lines) == 2
+    assert not any("insists" in line for line in lines)
+
+
+PIXELS = """
+__global__ void __launch_bounds__(256) pixels(const float4 *t, unsigned *z, int n, int w, int h) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        float4 a = t[i];
+        int x0 = max((int)a.x, 0), x1 = min((int)a.z, w - 1);
+        int y0 = max((int)a.y, 0), y1 = min((int)a.w, h - 1);
+        #pragma ccc for variable
+        for (int y = y0; y <= y1; ++y)
+            #pragma ccc for variable
+            for (int x = x0; x <= x1; ++x)
+                #pragma ccc if
+                if ((x ^ y) & 1) atomicMin(&z[y * w + x], __float_as_uint(a.x * x + a.y * y));
+    }
+}
+"""
+
+
+def test_a_branch_in_a_loop_to_be_shared_out_is_told_that_it_is_one_or_the_other(
+    tmp_path: Path,
+) -> None:
+    _, turns, branch = said(PIXELS, tmp_path, Options())
+    assert "or strategy(engage) insists [in pixels]" in turns
+    assert "or strategy(queue) insists, in place of engage on the loop around it [in" in branch
