@@ -18,7 +18,8 @@ from ccc.pipeline import Kernel
 
 def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
     """Let what is chosen for the paths of a loop know what else there is to tell: which strategies
-    may serve all of an annotation, and of which annotation something else is missing."""
+    may serve all of an annotation, of which annotation something else is missing, and what is
+    advised of others, whose figures are of the code with all annotations as they are."""
     arms: dict[int, list[Chosen]] = {}
     for path, chosen in every.items():
         arms.setdefault(path.marker.identifier, []).append(chosen)
@@ -43,3 +44,4 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
         if UNROLLS.items() <= path.loop.marker.clauses.items():
             chosen.copies = copies[path.marker, path.parent]
         chosen.is_wanted = is_around or path.key in wanted or path.marker.identifier in refused
+        chosen.is_wanted |= any(path.marker.identifier != key[0] for key in advised)

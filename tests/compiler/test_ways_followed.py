@@ -145,3 +145,32 @@ def test_a_branch_in_a_loop_to_be_shared_out_is_told_that_it_is_one_or_the_other
     _, turns, branch = said(PIXELS, tmp_path, Options())
     assert "or strategy(engage) insists [in pixels]" in turns
     assert "or strategy(queue) insists, in place of engage on the loop around it [in" in branch
+
+
+SEEDS = """
+__global__ void extend(const char *q, const char *r, const int2 *at, int *o, int n, int m, int l) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        int a = at[i].x, b = at[i].y, s = 0, best = 0;
+        #pragma ccc while
+        while (a < m && b < l && best - s < 20) {
+            s += q[a++] == r[b++] ? 1 : -3;
+            if (s > best) best = s;
+        }
+        a = at[i].x - 1, b = at[i].y - 1, s = best;
+        #pragma ccc while
+        while (a >= 0 && b >= 0 && best - s < 20) {
+            s += q[a--] == r[b--] ? 1 : -3;
+            if (s > best) best = s;
+        }
+        o[i] = best;
+    }
+}
+"""
+
+
+def test_no_annotation_is_to_be_removed_with_which_another_one_is_weighed(tmp_path: Path) -> None:
+    """Without it nvcc makes other code, and figures are others than those that were told."""
+    first, second = said(SEEDS, tmp_path, Options())
+    assert "or strategy(merge) insists [in extend]" in second
+    assert first.endswith("tell with a profile (--ccc-profile) [in extend]")

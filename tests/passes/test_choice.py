@@ -320,7 +320,7 @@ def test_a_remark_and_the_report_have_the_same_figures(length: int, share: float
 
 
 def test_an_annotation_of_several_paths_is_not_to_be_removed_for_one_of_them() -> None:
-    two = kernel(Arm(2, 0.5), Arm(90, 0.5)).replace("prob=0.5", "")
+    two = kernel(Arm(2, 0.5), Arm(3, 0.5)).replace("prob=0.5", "")
     one = two.replace("// ccc.then 11 k.cu:11:1", "// ccc.else 10 k.cu:10:1")
     apart, together = ([str(found.advice) for found in remarks(ptx)] for ptx in (two, one))
     assert apart[0].endswith(REMOVE)
