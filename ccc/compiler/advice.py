@@ -156,6 +156,10 @@ DECLINED = {
         "nvcc merges one with the path"
     ),
     "the next iteration begins with what is read": "read it before the path",
+    "whether the loop goes on hangs on a value": (
+        'let no "break" or "return" behind the path, and no condition of the loop, ask for the '
+        "value; or remove the annotation"
+    ),
     "no path that can be collected lies in it": "annotate the branch in it, or ask for nothing",
     "the code after the loop needs what its iterations make": (
         "let each iteration store it, or update it by an atomic, or ask for another strategy, or "

@@ -16,7 +16,7 @@ from ccc.analysis.paths.own_columns import OWN_COLUMNS
 from ccc.analysis.paths.seen_late import SEEN_LATE
 from ccc.compiler.advice import parts_of, with_rest
 from ccc.compiler.cases import SourceCases
-from ccc.compiler.handing_on import hindrance, way_out, with_atomic
+from ccc.compiler.handing_on import REMOVE, hindrance, is_for_tiles, way_out, with_atomic
 from ccc.compiler.lacking_clauses import (
     KEEPS,
     MISUSED_AT,
@@ -338,7 +338,8 @@ class Blame:
             and suspects
             and suspects.is_branch(remark.position)
         ):
-            return text.replace(REDUCTION_HINT, BY_NO_REDUCTION)
+            serves = REMOVE if is_for_tiles(remark.asked) else BY_NO_REDUCTION
+            return text.replace(REDUCTION_HINT, serves)
         if operation not in REDUCTIONS or (suspects and suspects.is_index(remark.position, name)):
             own = self._own(remark, name) + self._way_out(remark, text, name)
             return text.replace(REDUCTION_HINT, own)
@@ -365,7 +366,8 @@ class Blame:
         made = self._span(first) if first else None
         is_elsewhere = behind is not None and made is not None and behind.line != made.line
         is_in_path = is_elsewhere and not _is_first(_COPY, text)
-        return way_out(suspects, remark.position, names, is_in_path=is_in_path)
+        asked = is_for_tiles(remark.asked)
+        return way_out(suspects, remark.position, names, is_in_path=is_in_path, is_asked=asked)
 
     def _advice(self, remark: Remark, text: str) -> str:
         """What would be gained, with the names of what is spoken of."""

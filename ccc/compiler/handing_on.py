@@ -31,7 +31,23 @@ _BY_TILE = (Where.INSIDE, Where.BEHIND)
 """What asks for a strategy that no switch can have of which a case goes on in the next one."""
 
 
-def way_out(suspects: Suspects | None, at: Span, names: Sequence[str], *, is_in_path: bool) -> str:
+REMOVE = "remove the annotation"
+"""Where the strategy that may serve is asked for already: why it does not is told by itself."""
+
+
+def is_for_tiles(asked: str | None) -> bool:
+    """Whether what was asked for is what would be advised here."""
+    return asked is not None and asked.startswith("tile(")
+
+
+def way_out(
+    suspects: Suspects | None,
+    at: Span,
+    names: Sequence[str],
+    *,
+    is_in_path: bool,
+    is_asked: bool = False,
+) -> str:
     """How a branch can be collected all the same, for the end of advice; empty if it cannot.
 
     Args:
@@ -40,12 +56,13 @@ def way_out(suspects: Suspects | None, at: Span, names: Sequence[str], *, is_in_
         names: the variable, and others that are made from it.
         is_in_path: whether nvcc keeps what is set behind the path in a register that the path
             writes.
+        is_asked: whether the strategy that may serve is asked for already.
     """
     found = suspects.statements(at) if suspects and suspects.is_branch(at) else None
     where = behind.where_set(*found, names[0].encode()) if found else None
     if where is None or (is_in_path and where is Where.BEHIND):
         return ""
-    if where in _BY_TILE and found and behind.goes_on(found[0]):
+    if where in _BY_TILE and (is_asked or (found and behind.goes_on(found[0]))):
         return ""
     return _WAYS[where].format(" and ".join(f'"{one}"' for one in names))
 

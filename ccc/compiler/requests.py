@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ccc.analysis.paths.model import PathKey
+from ccc.analysis.paths.model import LeftPath, PathKey
 from ccc.ir.markers import Marker
 from ccc.options import Request
 from ccc.pipeline import Kernel, PathRecord, Record
@@ -147,7 +147,8 @@ def _told(request: Request, is_wish: bool, record: PathRecord, kernel: Kernel) -
     is_own = "strategy" in marker.clauses or kernel.tuned_request(marker) is not None
     is_for_others = not is_own and not is_wish and _serves_another(request, record, kernel)
     of_another = None if is_for_others else OF_ANOTHER_KIND
-    return kernel.why_declined(marker) or record.reason or of_another
+    alone = record.path.alone if isinstance(record.path, LeftPath) else ""
+    return kernel.why_declined(marker) or alone or record.reason or of_another
 
 
 def _serves_another(request: Request, record: PathRecord, kernel: Kernel) -> bool:

@@ -140,13 +140,16 @@ class Chosen:
         if not self.considered:
             return f"{length}: no strategy that might gain applies"
         best, has_room = self._best
-        span = span_of(*(round(one, FIGURES) for one in self._range(best)), missed=WANTED)
+        low, high = (round(one, FIGURES) for one in self._range(best))
+        span = span_of(low, high, WANTED)
         against = "" if self.is_alone else " as without it"
         fast = f"{span} times as fast{against}{self.with_it}"
         told = f"{length}, {self._known} expected {fast}"
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
-        obstacle = why_no_stacks(kernel) or ("" if has_room else no_room(kernel, self.too_large[best]))
+        obstacle = why_no_stacks(kernel) or (
+            "" if has_room else no_room(kernel, self.too_large[best])
+        )
         if obstacle and not self._gains_nothing(best) and self._range(best)[1] >= GAIN:
             return self._without_room(told, best, obstacle)
         told += self._lacks(best, obstacle)

@@ -174,3 +174,61 @@ def test_no_annotation_is_to_be_removed_with_which_another_one_is_weighed(tmp_pa
     first, second = said(SEEDS, tmp_path, Options())
     assert "or strategy(merge) insists [in extend]" in second
     assert first.endswith("tell with a profile (--ccc-profile) [in extend]")
+
+
+RING = """
+__global__ void smooth(const float *x, float *y, int len, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float ring[8], s = 0;
+    for (int k = 0; k < 8; ++k) ring[k] = 0;
+    #pragma ccc for
+    for (int t = 0; t < len; ++t) {
+        float v = x[t * n + i], dv = 0;
+        #pragma ccc if strategy(tile(3))
+        if (v == v) { dv = v - ring[t & 7]; ring[t & 7] = v; }
+        s += dv;
+        y[t * n + i] = s * 0.125f;
+    }
+}
+"""
+
+
+def test_what_is_in_the_way_of_tiles_that_are_asked_for_is_told(tmp_path: Path) -> None:
+    denied, left = said(RING, tmp_path, Options())
+    assert "strategy(tile(3)) does not apply: the path shares local memory" in denied
+    assert '("ring", k.cu:11, PTX line' in denied
+    assert 'needs a value that the path computes ("s", k.cu:12' in left
+    assert "tile" not in left
+
+
+VISIBLE = """
+__global__ void visible(const float4 *occ, int m, const float3 *a, float *v, int n) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        float t = 1;
+        #pragma ccc for
+        for (int k = 0; k < m; ++k) {
+            float x = a[i].x - occ[k].x, y = a[i].y - occ[k].y, r = occ[k].w, f = 1;
+            #pragma ccc if strategy(tile(3))
+            if (x * x + y * y < r * r) f = expf(-r + sqrtf(x * x + y * y));
+            t *= f;
+            BREAK
+        }
+        v[i] = t;
+    }
+}
+"""
+
+
+@pytest.mark.usefixtures("all_headers")
+def test_a_break_that_asks_for_what_the_path_makes_is_told(tmp_path: Path) -> None:
+    source = VISIBLE.replace("BREAK", "if (t < 0.01f) break;")
+    denied, left = said(source, tmp_path, Options())
+    why = (
+        "does not apply: whether the loop goes on hangs on a value that the path computes (k.cu:12,"
+    )
+    assert why in denied
+    assert 'let no "break" or "return" behind the path' in denied
+    assert left.endswith("; remove the annotation [in visible]")
+    assert said(VISIBLE.replace("BREAK", ""), tmp_path, Options()) == []

@@ -157,7 +157,9 @@ def test_what_has_no_room_says_so() -> None:
     chosen = remarks(kernel(*FOUR), shared_limit=1024)
     room = r"do not fit into shared memory; blocks of \d+ threads have room, unless [^;]*$"
     assert all(re.search(room, str(one.advice)) for one in chosen[1:])
-    more = "is the least for which that is done unasked, and its stacks do not fit into shared memory"
+    more = (
+        "is the least for which that is done unasked, and its stacks do not fit into shared memory"
+    )
     assert str(chosen[0].advice).endswith(more)  # so little is not worth making room
     assert all(set(one.details["does_not_fit"]) == {"queue", "merge", "cases"} for one in chosen)
     unbounded = kernel(*FOUR).replace(".maxntid 256, 1, 1", "")

@@ -118,6 +118,7 @@ class _Examination:
         self.outcomes: dict[FoundPath, Path | LeftPath] = {}
         self.refinements = refinements
         self.keeps_rest = keeps_rest
+        self._why_not_alone: dict[PathKey, str] = {}
         self.loops = {one.loop.header: one for one in annotated_loops(facts)}
         self.collected: list[Path] = []
         self._checked: dict[FoundLoop, AnnotatedLoop | Refused] = {}
@@ -159,7 +160,8 @@ class _Examination:
         """The path with the reason why it is left."""
         if path.repeats:
             self._left_loops[path.entry] = reason.removeprefix(LOOP_LEFT)  # it is said once
-        return LeftPath(**vars(path), reason=reason, loop=loop)
+        alone = self._why_not_alone.get(path.key, "")
+        return LeftPath(**vars(path), reason=reason, loop=loop, alone=alone)
 
     def _check_function(self, path: FoundPath) -> None:
         """What must hold wherever the path lies.
@@ -340,7 +342,8 @@ class _Examination:
             raise refusal
         try:
             return find_context(self._check_alone(path, str(refusal)), self.facts)
-        except Refused:
+        except Refused as another:
+            self._why_not_alone[path.key] = str(another)
             raise refusal from None
 
     def _check_carrying(self, path: PlacedPath) -> CheckedPath | None:

@@ -99,10 +99,12 @@ class FoundPath:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LeftPath(FoundPath):
-    """A path that cannot be collected, with the ``reason``, and the loop around it if any."""
+    """A path that cannot be collected, with the ``reason``, the loop around it if any, and why not
+    ``alone``, without the rest of its iteration, either, where that was asked."""
 
     reason: str
     loop: FoundLoop | None = None
+    alone: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

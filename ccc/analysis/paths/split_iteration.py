@@ -102,8 +102,9 @@ def split_iteration(paths: Sequence[Path], facts: Facts) -> SplitIteration:
     ends = {loop.header, *(target for _, target in loop.exits(facts.graph))}
     written = _written(loop.blocks, facts)
     carried = _live_at(ends, facts) & written
-    late, onward = _onward(tail, carried - _touched(head | inside, facts), facts)
-    _check_onward(onward, inside, facts)
+    behind = carried - _touched(head | inside, facts)
+    late, onward = _onward(tail, behind, facts)
+    _check_onward(onward, inside, rest, behind, facts)
     kept = frozenset(written & _live_at({*ends, *entries}, facts) - late)
     results = frozenset[Register]().union(*(results_of(path, facts) for path in paths))
     if CARRY in kept | late | results:
@@ -191,13 +192,50 @@ def _onward(
         late -= early
 
 
-def _check_onward(onward: Slice, inside: Collection[str], facts: Facts) -> None:
-    """What the next iteration needs can be computed before the path is run, and a second time."""
-    in_paths = [i for i in instructions_of(inside, facts) if i in onward.instructions]
-    if len(in_paths) > CHEAP_SLICE or any(i.is_terminator for i in in_paths):
-        raise Refused("the next iteration begins with a value that the path computes")
+def _check_onward(
+    onward: Slice,
+    inside: frozenset[str],
+    rest: frozenset[str],
+    behind: frozenset[Register],
+    facts: Facts,
+) -> None:
+    """What the next iteration needs can be computed before the path is run, and a second time.
+
+    Only rests use what is ``behind``, unless it tells whether the loop goes on.
+    """
+    if _is_long(onward, inside, facts):
+        region, reaching = Region(inside | rest, facts.graph), facts.reaching_within(inside | rest)
+        needed = slice_region(
+            region, facts.blocks, reaching, [],
+            lambda sink: facts.liveness.live_in(sink) - behind, decide_sinks=False,
+        )  # fmt: skip
+        if _is_long(needed, inside, facts):
+            raise Refused("the next iteration begins with a value that the path computes")
+        asked = _asked_behind(onward, inside, rest, facts)
+        raise Refused(f"whether the loop goes on hangs on a value that the path computes{asked}")
     if any(does_more(i, facts) or i.reads_time for i in onward.instructions):
         raise Refused("the next iteration begins with what is read in the path or behind it")
+
+
+def _is_long(onward: Slice, inside: Collection[str], facts: Facts) -> bool:
+    """Whether a slice has more of some paths than is to be run twice."""
+    in_paths = [i for i in instructions_of(inside, facts) if i in onward.instructions]
+    return len(in_paths) > CHEAP_SLICE or any(i.is_terminator for i in in_paths)
+
+
+def _asked_behind(
+    onward: Slice, inside: Collection[str], rest: Collection[str], facts: Facts
+) -> str:
+    """Where the first comparison behind paths is that asks for what they make, of what comes
+    onward; empty if none is found."""
+    in_paths = (i for i in instructions_of(inside, facts) if i in onward.instructions)
+    made = {r for i in in_paths for r in i.defined()}
+    for instruction in instructions_of(rest, facts):
+        if instruction in onward.instructions and not made.isdisjoint(instruction.used()):
+            if instruction.name == "setp":
+                return at(instruction)
+            made.update(instruction.defined())
+    return ""
 
 
 def _needed(rest: frozenset[str], late: frozenset[Register], facts: Facts) -> Slice:
