@@ -61,10 +61,7 @@ BRANCH_IN_A_LOOP = """
 @pytest.mark.parametrize(
     ("inside", "advice"),
     [
-        (
-            LOOP_IN_A_BRANCH,
-            "remove that annotation: this loop can be collected then, and is likely",
-        ),
+        (LOOP_IN_A_BRANCH, "remove this annotation; or that one, and this loop can be collected"),
         (LOOP_IN_A_LOOP, "remove this annotation: it could not be collected without that one"),
         (BRANCH_IN_A_LOOP, "remove this annotation: it could not be collected without that one"),
     ],
