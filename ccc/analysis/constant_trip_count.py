@@ -7,7 +7,7 @@ begins with: nvcc writes counters in many ways, some in 64 bits that each iterat
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
@@ -84,7 +84,7 @@ def _steps(
     wanted = [decision]
     needed: set[int] = set()
     for register in wanted:
-        made = list(_setting(register, loop.blocks, facts))
+        made = [one for _, one in facts.written_in(loop.blocks, register)]
         if not made and register != decision:
             continue
         place = next((n for n, one in enumerate(always) if one is made[0]), None) if made else None
@@ -95,21 +95,6 @@ def _steps(
     places = sorted(needed)
     before, after = (p for p in places if p < first), (p for p in places if p >= first)
     return [always[place] for place in before], [always[place] for place in after]
-
-
-def _setting(register: Register, labels: Collection[str], facts: Facts) -> Iterator[Instruction]:
-    made = facts.once(_makers, facts.entry)
-    return (one for label, one in made.get(register, ()) if label in labels)
-
-
-def _makers(_: str, facts: Facts) -> dict[Register, list[tuple[str, Instruction]]]:
-    """For each register the instructions that write it, with their blocks."""
-    made: dict[Register, list[tuple[str, Instruction]]] = {}
-    for label, block in facts.blocks.items():
-        for one in block.instructions:
-            for register in one.defined():
-                made.setdefault(register, []).append((label, one))
-    return made
 
 
 def _is_simple(one: Instruction) -> bool:
@@ -127,7 +112,7 @@ def _first_values(steps: list[Instruction], loop: Loop, facts: Facts) -> dict[Re
     used = {register for one in steps for register in one.used()}
     found = {}
     for register in used:
-        made = list(_setting(register, outside, facts))
+        made = [one for _, one in facts.written_in(outside, register)]
         constant = _constant(made[0], facts) if len(made) == 1 else None
         if constant is not None:
             found[register] = constant
@@ -141,7 +126,7 @@ def _constant(one: Instruction, facts: Facts) -> int | None:
         source = one.operands[1]
         if not isinstance(source, Register):
             return source.integer if isinstance(source, Immediate) else None
-        made = list(_setting(source, frozenset(facts.blocks), facts))
+        made = [one for _, one in facts.written_in(facts.blocks, source)]
         if len(made) != 1 or made[0] in seen:
             return None
         (one,) = made

@@ -152,6 +152,22 @@ class Facts:
         blocks = [block for block in self.function.blocks if block.label in self.graph]
         return makers(i for block in blocks for i in block.instructions)
 
+    @cached_property
+    def _writers(self) -> dict[Register, list[tuple[str, Instruction]]]:
+        """For each register the instructions that write it, with their blocks."""
+        found: dict[Register, list[tuple[str, Instruction]]] = {}
+        for label, block in self.blocks.items():
+            for instruction in block.instructions:
+                for register in dict.fromkeys(instruction.defined()):
+                    found.setdefault(register, []).append((label, instruction))
+        return found
+
+    def written_in(
+        self, labels: Collection[str], register: Register
+    ) -> list[tuple[str, Instruction]]:
+        """What writes a register in some blocks, with its block, in the order of the function."""
+        return [one for one in self._writers.get(register, ()) if one[0] in labels]
+
     def maker(self, operand: Operand) -> Instruction | None:
         """The only instruction that writes what an operand holds, if it always does."""
         return only_maker(operand, self.makers)

@@ -259,7 +259,7 @@ def _why_handed(
     register: Register, steps: Collection[Register], path: CheckedPath, facts: Facts
 ) -> str:
     """Why a register that turns hand on is in the way, where no reduction would help."""
-    made = [one for _, one in _definitions(register, path.blocks, facts)]
+    made = [one for _, one in facts.written_in(path.blocks, register)]
     if all(one.name == "cvt" and not set(steps).isdisjoint(one.used()) for one in made):
         return f"{WIDENED}{at(made[0])}; {BEFORE_IT}"
     return f"{HANDED}{at(made[0])}"
@@ -279,31 +279,19 @@ def _check_places(
             raise Unshared("a sum is in another register behind the loop than before it")
 
 
-def _definitions(
-    register: Register, blocks: Collection[str], facts: Facts
-) -> list[tuple[str, Instruction]]:
-    """Where a register is written in the loop."""
-    return [
-        (label, instruction)
-        for label in blocks
-        for instruction in facts.blocks[label].instructions
-        if register in instruction.defined()
-    ]
-
-
 def _made(register: Register, path: CheckedPath, facts: Facts) -> str:
     """Where a register is written in the loop."""
-    return at(_definitions(register, path.blocks, facts)[0][1])
+    return at(facts.written_in(path.blocks, register)[0][1])
 
 
 def _home(register: Register, path: CheckedPath, facts: Facts) -> str:
     """The block in which a register is stepped."""
-    return _definitions(register, path.blocks, facts)[0][0]
+    return facts.written_in(path.blocks, register)[0][0]
 
 
 def _step(register: Register, loop: Loop, latch: str, facts: Facts) -> int | Register | None:
     """What a register gains in every turn; None if that is not one number, or one register."""
-    found = _definitions(register, loop.blocks, facts)
+    found = facts.written_in(loop.blocks, register)
     if len(found) != 1 or not facts.dominators.dominates(found[0][0], latch):
         return None
     inner = (one.blocks for one in facts.loops if one.header in loop.blocks - {loop.header})
@@ -326,14 +314,14 @@ def _is_copy(
     ``cvt.s64.s32 %rd1, %r1; ... cvt.u32.u64 %r2, %rd1; add.s32 %r1, %r2, 1;``. The register itself
     is written by the last of these only.
     """
-    narrowed = _definitions(source, loop.blocks, facts)
+    narrowed = facts.written_in(loop.blocks, source)
     wide = narrowed[0][1].used() if _is_conversion(narrowed, ("u32.u64", "s32.s64")) else ()
-    widened = _definitions(wide[0], loop.blocks, facts) if len(wide) == 1 else []
+    widened = facts.written_in(loop.blocks, wide[0]) if len(wide) == 1 else []
     if not _is_conversion(widened, ("s64.s32", "u64.u32")):
         return False
     if list(widened[0][1].used()) != [register]:
         return False
-    steps = [*widened, *narrowed, *_definitions(register, loop.blocks, facts)]
+    steps = [*widened, *narrowed, *facts.written_in(loop.blocks, register)]
     return steps[-1][1] is reader and all(
         _is_before(*first, *second, facts) for first, second in pairwise(steps)
     )
@@ -369,10 +357,10 @@ def _added(instruction: Instruction, register: Register) -> int | Register | Non
 
 def _step_anyhow(register: Register, loop: Loop, latch: str, facts: Facts) -> int | Register | None:
     """The same, also where another register gets it first."""
-    found = _definitions(register, loop.blocks, facts)
+    found = facts.written_in(loop.blocks, register)
     if len(found) == 1 and found[0][1].name == "mov" and not found[0][1].guard:
         source = found[0][1].operands[1]
-        made = _definitions(source, loop.blocks, facts) if isinstance(source, Register) else []
+        made = facts.written_in(loop.blocks, source) if isinstance(source, Register) else []
         if len(made) == 1:
             return _added(made[0][1], register)
     return _step(register, loop, latch, facts)
@@ -415,7 +403,7 @@ def _compares_before_step(steps: Collection[Register], end: str, loop: Loop, fac
         return any(
             not {*test.used()}.isdisjoint({*made.used()} - {register})
             or (register in test.used() and not _is_before(label, made, end, test, facts))
-            for label, made in _definitions(register, loop.blocks, facts)
+            for label, made in facts.written_in(loop.blocks, register)
         )
 
     return any(is_early(test, register) for test in tests for register in steps)

@@ -179,12 +179,7 @@ def _made_of(register: Register, waits: Loop, facts: Facts) -> tuple[Register, .
     Of what it was before the loop its first turn alone knows, as where nvcc has put the first
     insertion into a table before the loop of further ones: there a lane may end, but not wait.
     """
-    made = [
-        (label, one)
-        for label in waits.blocks
-        for one in facts.blocks[label].instructions
-        if register in one.defined()
-    ]
+    made = facts.written_in(waits.blocks, register)
     if len(made) == 1 and made[0][1].guard is None:
         ((label, maker),) = made
         if all(facts.dominators.dominates(label, latch) for latch in waits.latches):
