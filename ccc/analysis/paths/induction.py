@@ -51,6 +51,7 @@ NOT_STEPPED = "it compares its counter with the bound before the step"
 STRICT = (
     'instead of "<=" with a number that may have a sign, let an unsigned counter be "<" one more'
 )
+LOCAL = "its turns use local memory (an array of the thread's own)"
 IN_VARIABLES = (
     "keep in variables what is in arrays there: sinf, cosf, tanf and sincosf bring one along, "
     "__sinf and its like, or -use_fast_math, none"
@@ -132,7 +133,7 @@ def _induction(path: CheckedPath, facts: Facts) -> Induction:
     end, leave = _end(loop, facts)
     body = list(instructions_of(path.blocks, facts))
     if (local := next(filter(facts.local.touches, body), None)) is not None:
-        raise Unshared(f"its turns use local memory (an array of the thread's own){at(local)}")
+        raise Unshared(f"{LOCAL}{at(local)}")
     if any(a.group is not None for a in path.accumulators):
         raise Unshared(IN_ORDER)
     written = {register for instruction in body for register in instruction.defined()}
