@@ -103,7 +103,7 @@ def _is_simple(one: Instruction) -> bool:
     known = one.name in _OPERATIONS or (one.name == "setp" and {*relation} <= {*_RELATIONS})
     whole = all(TYPES[name].kind in "bus" for name in one.types)
     plain = [*one.modifiers] == [*relation, *one.types]
-    return known and whole and plain and one.guard is None and len(list(one.defined())) == 1
+    return known and whole and plain and one.guard is None and isinstance(one.operands[0], Register)
 
 
 def _first_values(steps: list[Instruction], loop: Loop, facts: Facts) -> dict[Register, int]:

@@ -74,6 +74,7 @@ def test_how_often_a_loop_goes_round(
         ("@%p2 add.s32 %r1, %r1, 1;", "setp.ne.s32 %p1, %r1, 10;", "@%p1 bra LOOP;"),
         ("@%p2 bra OUT;", STEP, "setp.ne.s32 %p1, %r1, 10;", "@%p1 bra LOOP;"),
         (STEP, "setp.ne.and.s32 %p1, %r1, 10, %p2;", "@%p1 bra LOOP;"),
+        (STEP, "setp.eq.s32 _|%p1, %r1, 10;", "@%p1 bra LOOP;"),
         (STEP, "setp.ne.s32 %p1, %r1, 10;", "@%p2 mov.pred %p1, 0;", "@%p1 bra LOOP;"),
     ],
 )

@@ -81,7 +81,8 @@ def why_not(begin: Sequence[str], step: Sequence[str], test: str = TEST) -> str:
 
 
 def test_the_second_predicate_of_a_comparison_is_the_opposite() -> None:
-    assert why_not(BEGIN, STEP, "setp.lt.s32 %p1|%p2, %r3, %r4;")
+    for both in ("%p1|%p2", "%p2|%p1", "_|%p1"):
+        assert why_not(BEGIN, STEP, f"setp.lt.s32 {both}, %r3, %r4;")
 
 
 WIDER = ("cvt.s64.s32 %rd5, %r3;", "cvt.u32.u64 %r5, %rd5;")

@@ -187,7 +187,7 @@ def _ended(
         return None
     (test,) = tests
     _, counter, end = test.operands
-    if test.defined() != (branch.guard.register,) or test.guard:
+    if test.operands[0] != branch.guard.register or test.guard:
         return None
     if len(test.modifiers) != 2 or test.modifiers[0] != "lt":
         return None
