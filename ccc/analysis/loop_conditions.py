@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ccc.analysis.cfg import reachable
 from ccc.analysis.counted_ends import LoopCounters
 from ccc.analysis.defuse import only_maker
+from ccc.analysis.polled import changes_nothing
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Arguments, Operand, Register, Symbol
 from ccc.ptx.opcodes import LOADS, Effect
@@ -242,7 +243,8 @@ class LoopConditions:
         memory."""
         if load.effects & Effect.CALL:  # its arguments
             return [i for i in self.body if i.name == "st" and i.space == "param"]
-        if load.name not in LOADS or "nc" in load.modifiers or load.space == "param":
+        looks = load.name in LOADS or changes_nothing(load, self.facts)
+        if not looks or "nc" in load.modifiers or load.space == "param":
             return ()
         own = load.space == "local"
         writers = (i for i in self.body if i.effects & (Effect.WRITE | Effect.CALL))

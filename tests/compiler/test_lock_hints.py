@@ -313,3 +313,27 @@ def test_what_is_drawn_anew_in_each_turn_is_not_waited_for(
     found = said(source, tmp_path, Options(strategy=COLLECT))
     assert ("hangs on what it has drawn before the path" in "".join(found)) != serves
     assert not serves or found == []
+
+
+KEPT = """__global__ void k(const int *x, int *next, int *served, int *mine, int *sum, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int v = x[i];
+        *(volatile int *)&mine[i] = atomicAdd(next, v & 1);
+#pragma ccc if
+        if (v & 1) {
+            while (atomicMax(served, 0) != READ) { }
+            __threadfence();
+            *(volatile int *)sum += v;
+            __threadfence();
+            atomicAdd(served, 1);
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("read", ["*(volatile int *)&mine[i]", "atomicAdd(&mine[i], 0)"])
+def test_what_was_drawn_before_is_waited_for_through_memory_too(read: str, tmp_path: Path) -> None:
+    (line,) = said(KEPT.replace("READ", read), tmp_path, Options(strategy=COLLECT))
+    assert "hangs on what it has drawn before the path" in line

@@ -178,11 +178,14 @@ def _made_of(register: Register, waits: Loop, facts: Facts) -> tuple[Register, .
 
     Of what it was before the loop its first turn alone knows, as where nvcc has put the first
     insertion into a table before the loop of further ones: there a lane may end, but not wait.
+    What it looks at may have been written before.
     """
     made = facts.written_in(waits.blocks, register)
     if len(made) == 1 and made[0][1].guard is None:
         ((label, maker),) = made
-        if all(facts.dominators.dominates(label, latch) for latch in waits.latches):
+        draws = maker.name == "atom" and not changes_nothing(maker, facts)
+        looks = not draws and maker.effects & (Effect.READ | Effect.CALL)
+        if not looks and all(facts.dominators.dominates(label, latch) for latch in waits.latches):
             return maker.used()
     return (register,)
 
