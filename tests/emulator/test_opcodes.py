@@ -415,6 +415,21 @@ def test_a_combined_comparison() -> None:
     assert d == [0x3F800000, 0x3F800000, 0, 0]
 
 
+@pytest.mark.parametrize(
+    ("opcode", "a", "b", "expected"),
+    [
+        ("setp.lt.s32", [1, 2], [2, 1], [1, 0]),
+        ("setp.eq.f16x2", [0x00003C00, 0x3C000000], [0, 0], [0, 1]),
+    ],
+)
+def test_of_two_results_in_one_predicate_the_first_stays(
+    opcode: str, a: list[int], b: list[int], expected: list[int]
+) -> None:
+    """As on an H200, with and without optimisation."""
+    sources = {"a_b32": a, "b_b32": b}
+    assert evaluate(f"{opcode} {{p}}|{{p}}, {{a}}, {{b}}", sources, {"p": "pred"}) == [expected]
+
+
 def test_selections() -> None:
     sources = {"a_b32": [1, 1], "b_b32": [2, 2], "p_pred": [0, 1], "c_s32": [-1, 0]}
     (found,) = evaluate("selp.b32 {d}, {a}, {b}, {p}", sources, {"d": "b32"})

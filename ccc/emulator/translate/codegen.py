@@ -34,6 +34,7 @@ from ccc.ir.nodes import Guard, Instruction
 from ccc.ir.operands import (
     CARRY,
     Address,
+    Discard,
     Minus,
     Negated,
     Operand,
@@ -110,7 +111,9 @@ def define(source: str, kernel: str, namespace: dict[str, Any], first: str) -> N
 
 
 def _parts(target: Operand) -> list[Operand]:
-    """The destinations in an operand."""
+    """The destinations in an operand; where two are one register, a GPU writes the first."""
+    if isinstance(target, Pair) and target.first == target.second:
+        return [target.first, Discard()]
     if isinstance(target, Pair):
         return [target.first, target.second]
     if isinstance(target, Selected):
