@@ -220,11 +220,8 @@ class _Branches:
         block = self.facts.blocks.get(label)
         branch = block.terminator if block else None
         test = self._maker((branch.guard.register, branch)) if branch and branch.guard else None
-        if branch is None or branch.guard is None or test is None or test.name != "setp":
-            return None
-        # The second predicate of ``%p|%q`` is the opposite.
-        plain = len(test.operands) == 3 and test.operands[0] == branch.guard.register
-        return test if plain and TYPES[test.types[-1]].kind in _INTEGERS else None
+        plain = test is not None and test.name == "setp" and len(test.operands) == 3
+        return test if test and plain and TYPES[test.types[-1]].kind in _INTEGERS else None
 
     def _way(self, label: str, holds: bool) -> str | None:
         """Where a guarded branch leads if its predicate holds, or does not; None if it is not known

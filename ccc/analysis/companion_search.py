@@ -16,7 +16,7 @@ from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Operand, Register
 from ccc.ptx.opcodes import LOADS, Effect
-from ccc.ptx.operations import EXTREMES, INVERSE, PASSED, SOUGHT, SWAPPED
+from ccc.ptx.operations import EXTREMES, INVERSE, OPPOSITE_OF_FLOATS, SOUGHT, SWAPPED
 from ccc.ptx.types import NUMBERS
 
 BITS = (16, 32, 64)
@@ -200,7 +200,8 @@ class _FollowedValue:
         how = setp.modifiers[0]
         if compared[0] == olds[0]:
             how = SWAPPED.get(how.removesuffix("u"), "") + "u" * how.endswith("u")
-        passed = PASSED.get(how) if setp.types[0][0] == "f" else INVERSE.get(how)
+        opposite = OPPOSITE_OF_FLOATS if setp.types[0][0] == "f" else INVERSE
+        passed = opposite.get(how)
         ways = {True: how if how in SOUGHT else None, False: passed if passed in SOUGHT else None}
         return ComparedValue(setp, new, olds[0], ways)
 

@@ -20,7 +20,7 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Operand, Register
-from ccc.ptx.operations import EXTREMES, INVERSE, PASSED, SOUGHT, SWAPPED, UNSIGNED
+from ccc.ptx.operations import EXTREMES, INVERSE, OPPOSITE_OF_FLOATS, SOUGHT, SWAPPED, UNSIGNED
 from ccc.ptx.types import INTEGERS, NUMBERS
 
 
@@ -118,7 +118,7 @@ class _Updates:
         """A comparison of what is no value with one."""
         predicate, *compared = setp.operands
         olds = [one for one in compared if isinstance(one, Register) and one in self.values]
-        is_plain = isinstance(predicate, Register) and setp.guard is None and len(compared) == 2
+        is_plain = setp.guard is None and len(compared) == 2
         if not is_plain or len(olds) != 1 or setp.types[0] not in NUMBERS:
             return None
         if set(setp.modifiers[1:]) - set(setp.types) or len(self._makers(predicate)) != 1:
@@ -128,7 +128,7 @@ class _Updates:
         if compared[0] == olds[0]:
             plain = SWAPPED.get(plain, "")
         taken = None if unordered else SOUGHT.get(plain)
-        passed = SOUGHT.get(PASSED.get(f"{plain}u", "")) if unordered else None
+        passed = SOUGHT.get(OPPOSITE_OF_FLOATS.get(f"{plain}u", "")) if unordered else None
         if setp.types[0] in INTEGERS:
             passed = SOUGHT.get(INVERSE.get(plain, ""))
         new = next(one for one in compared if one != olds[0])

@@ -80,7 +80,7 @@ def _keeps_a_flag(
     if name == operation:
         is_bit = operation == "or" or "pred" in instruction.types
         return sum(mine) == 1 and (is_bit or _is_a_bit(sources[mine.index(False)], facts))
-    if name == "setp" and mine == [True, False] and isinstance(instruction.operands[0], Register):
+    if name == "setp" and mine == [True, False]:
         asks = instruction.modifiers[0], _integer(sources[1])
         is_one = _is_a_bit if operation == "or" else _is_lowest_bit
         return asks == ("ne", 0) or (asks == ("eq", 1) and is_one(sources[0], facts))

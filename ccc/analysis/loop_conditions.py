@@ -147,8 +147,8 @@ class LoopConditions:
         maker = only_maker(predicate, self.makers)
         if maker is None or predicate in seen:
             return None
-        if maker.name == "setp":  # whose second predicate is another one
-            return known(maker) if maker.operands[0] == predicate else None
+        if maker.name == "setp":
+            return known(maker)
         values = [self._value(o, known, seen | {predicate}) for o in maker.operands[1:]]
         if maker.name in ("and", "or") and (maker.name == "or") in values:
             return maker.name == "or"

@@ -11,6 +11,7 @@ from ccc.analysis.cfg import control_flow_graph
 from ccc.analysis.facts import Facts
 from ccc.compiler.calls import Calls
 from ccc.errors import CccError, short
+from ccc.ir.comparisons import separate_comparisons
 from ccc.ir.edit import drop_unreached
 from ccc.ir.names import Names
 from ccc.ir.nodes import Function, FunctionText, Instruction, Module, Variable
@@ -203,7 +204,8 @@ class ModuleContext:
         return function
 
     def _parsed(self, piece: FunctionText) -> Function:
-        """The IR of a function, without what control never comes to.
+        """The IR of a function, with one predicate for each comparison, and without what control
+        never comes to.
 
         Raises:
             CccError: it cannot be read, or an instruction names no type.
@@ -212,6 +214,7 @@ class ModuleContext:
         untyped = next(filter(_is_untyped, function.instructions), None)
         if untyped is not None:
             raise NotRepresentable(UNTYPED.format(short(untyped.opcode)), untyped.span)
+        separate_comparisons(function)
         drop_unreached(function, control_flow_graph(function))
         return function
 

@@ -8,6 +8,15 @@ UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 """Relations of ``setp`` for numbers without a sign, by which of all types they are."""
 INVERSE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "ne": "eq", "eq": "ne"}
 """The relation that holds where another does not, of numbers that can be compared."""
+OPPOSITE_OF_INTEGERS = {**INVERSE, "lo": "hs", "hs": "lo", "ls": "hi", "hi": "ls"}
+"""The same of all relations of integers."""
+OPPOSITE_OF_FLOATS = {
+    **{one: f"{other}u" for one, other in INVERSE.items()},
+    **{f"{one}u": other for one, other in INVERSE.items()},
+    "num": "nan",
+    "nan": "num",
+}
+"""Of all relations of floating-point numbers, some of which also hold of what is no number."""
 SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "ne": "ne", "eq": "eq"}
 """The relation that the second has to the first."""
 STEPS = {"add": (0, 1), "sub": (0,), "mad": (2,)}
@@ -16,8 +25,6 @@ SETS = {"or": 1, "and": 0}
 """What an operation sets a flag to, which is 0 or 1."""
 SOUGHT = {"lt": "min", "le": "min", "gt": "max", "ge": "max"}
 """What is sought where a new value is taken since it compares so with the old one."""
-PASSED = {"geu": "lt", "gtu": "le", "leu": "gt", "ltu": "ge"}
-"""The relation that holds where another does not, which also holds of what is no number."""
 COMPUTES_ADDRESSES = frozenset(
     ("add", "sub", "mad", "mul", "shl", "cvt", "cvta", "mov", "selp", "min", "max", "and", "or")
 )

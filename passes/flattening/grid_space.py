@@ -126,9 +126,7 @@ def _leads_others_away(
     if branch.guard is None or branch.name not in ("bra", "ret", "exit"):
         return False
     test, *more = facts.makers.get(branch.guard.register, [None])
-    if test is None or more or test.operands[0] != branch.guard.register:
-        return False
-    if not _compares_with_bound(test, space, facts):
+    if test is None or more or not _compares_with_bound(test, space, facts):
         return False
     others_take_it = ("ge" in test.modifiers) != branch.guard.negated
     if branch.target is None:

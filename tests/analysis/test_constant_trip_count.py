@@ -6,6 +6,7 @@ import pytest
 
 from ccc.analysis.constant_trip_count import MOST, trip_count
 from ccc.analysis.facts import Facts
+from ccc.ir.comparisons import separate_comparisons
 from ccc.parse import parse_function, parse_module
 
 FUNCTION = """.version 8.0
@@ -32,7 +33,9 @@ STEP = "add.s32 %r1, %r1, 1;"
 def count(first: str, *body: str) -> int | None:
     text = FUNCTION.format(first=first, body="\n\t".join(body))
     (piece,) = parse_module(text).functions
-    facts = Facts(parse_function(piece))
+    function = parse_function(piece)
+    separate_comparisons(function)
+    facts = Facts(function)
     (loop,) = facts.loops
     return trip_count(loop, facts)
 
@@ -55,6 +58,9 @@ def count(first: str, *body: str) -> int | None:
         (20, 1, "lt.s32 %p1, %r1, 10", 1),
         (0, 0, "lt.s32 %p1, %r1, 10", MOST),
         (-2, 1, "ne.s32 %p1, %r1, 0", 2),
+        (0, 1, "eq.s32 %p2|%p1, %r1, 10", 10),
+        (0, 1, "eq.s32 _|%p1, %r1, 10", 10),
+        (0, 1, "eq.s32 %p1|%p2, %r1, 10", 1),
         (0, 1, "ne.s32 %p1, %r1, %r8", None),
     ],
 )
@@ -74,7 +80,7 @@ def test_how_often_a_loop_goes_round(
         ("@%p2 add.s32 %r1, %r1, 1;", "setp.ne.s32 %p1, %r1, 10;", "@%p1 bra LOOP;"),
         ("@%p2 bra OUT;", STEP, "setp.ne.s32 %p1, %r1, 10;", "@%p1 bra LOOP;"),
         (STEP, "setp.ne.and.s32 %p1, %r1, 10, %p2;", "@%p1 bra LOOP;"),
-        (STEP, "setp.eq.s32 _|%p1, %r1, 10;", "@%p1 bra LOOP;"),
+        (STEP, "setp.eq.and.s32 _|%p1, %r1, 10, %p2;", "@%p1 bra LOOP;"),
         (STEP, "setp.ne.s32 %p1, %r1, 10;", "@%p2 mov.pred %p1, 0;", "@%p1 bra LOOP;"),
     ],
 )

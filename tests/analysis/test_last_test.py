@@ -6,6 +6,7 @@ import pytest
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.last_test import LastTest, find_last_test
+from ccc.ir.comparisons import separate_comparisons
 from ccc.parse import parse_function, parse_module
 
 FUNCTION = """.version 8.0
@@ -35,14 +36,20 @@ AGAIN = "@%p1 bra LOOP;"
 def found(*body: str, ordered: bool = True, counts: bool = False) -> LastTest | None:
     text = FUNCTION.format(body="".join(f"\t{line}\n" for line in body))
     (piece,) = parse_module(text).functions
-    facts = Facts(parse_function(piece))
+    function = parse_function(piece)
+    separate_comparisons(function)
+    facts = Facts(function)
     loop = next(one for one in facts.loops if one.header == "LOOP")
     return find_last_test(loop, facts, ordered, counts)
 
 
-def test_a_comparison_with_a_second_predicate_is_left_as_it_is() -> None:
-    for both in ("%p2|%p1", "_|%p1", "%p1|%p2"):
-        assert found(STEP, f"setp.lt.u32 {both}, %r1, %r2;", AGAIN) is None
+@pytest.mark.parametrize(
+    ("both", "relation"), [("%p2|%p1", "ge"), ("_|%p1", "ge"), ("%p1|%p2", "lt"), ("%p1|_", "lt")]
+)
+def test_the_second_predicate_of_a_comparison_is_the_opposite(both: str, relation: str) -> None:
+    test = found(STEP, f"setp.lt.u32 {both}, %r1, %r2;", AGAIN)
+    assert test is not None
+    assert (test.relation, str(test.test.operands[0])) == (relation, "%p1")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from ccc.analysis.callees import Callees
 from ccc.analysis.facts import Facts
 from ccc.analysis.simultaneous import Entrance, may_be_in_both
+from ccc.ir.comparisons import separate_comparisons
 from ccc.ir.nodes import Function
 from ccc.parse import parse_function, parse_module
 
@@ -28,7 +29,10 @@ FRAME = """\
 
 def functions(body: str, others: str = "") -> dict[str, Function]:
     text = f"{HEAD}{others}\n.visible .entry k(.param .u64 p) {{\n{FRAME}{body}\n    ret;\n}}\n"
-    return {piece.name: parse_function(piece) for piece in parse_module(text, "k.ptx").functions}
+    found = {piece.name: parse_function(piece) for piece in parse_module(text, "k.ptx").functions}
+    for function in found.values():
+        separate_comparisons(function)
+    return found
 
 
 def facts_of(body: str, others: str = "") -> Facts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ccc.analysis.facts import Facts
+from ccc.ir.comparisons import separate_comparisons
 from ccc.parse import parse_function, parse_module
 from ccc.passes.known_branches import KnownBranches
 from ccc.pipeline import Kernel
@@ -55,6 +56,7 @@ def changes(*parts: str) -> tuple[list[str], list[str]]:
         assert old in text
         text = text.replace(old, new)
     function = parse_function(next(iter(parse_module(text, "k").functions)))
+    separate_comparisons(function)
     before = list(map(str, function.instructions))
     KnownBranches().run(Kernel(function, Facts(function)))
     after = list(map(str, function.instructions))
@@ -100,9 +102,6 @@ def test_other_ways_to_ask(old: str, new: str) -> None:
         ("setp.lt.u32 %p1, %r5, 3", "setp.eq.s32 %p1, %r5, 1"),
         ("setp.lt.u32 %p1, %r5, 3", "setp.eq.s32 %p1, %r10, %r1"),
         ("setp.lt.u32 %p1, %r5, 3", "cvt.u16.u32 %rs1, %r5; setp.lt.u16 %p1, %rs1, 3"),
-        # The second predicate is the opposite.
-        ("setp.lt.u32 %p1, %r5, 3", "setp.lt.u32 %p6|%p1, %r5, 3"),
-        ("setp.eq.s32 %p4, %r7, 0", "setp.eq.s32 %p6|%p4, %r7, 0"),
         # Halves of a register are added up.
         (MADE, "mov.b32 %r4, -1;\n    add.s16x2 %r5, %r6, %r4;"),
         # What the turns left over make is set all the same.
@@ -117,6 +116,20 @@ def test_other_ways_to_ask(old: str, new: str) -> None:
 )
 def test_what_is_not_known(old: str, new: str) -> None:
     assert changes(old, new) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("old", "both", "plain"),
+    [
+        ("setp.lt.u32 %p1, %r5, 3", "setp.lt.u32 %p6|%p1, %r5, 3", "setp.ge.u32 %p1, %r5, 3"),
+        ("setp.lt.u32 %p1, %r5, 3", "setp.ge.u32 _|%p1, %r5, 3", "setp.lt.u32 %p1, %r5, 3"),
+        ("setp.eq.s32 %p4, %r7, 0", "setp.eq.s32 %p6|%p4, %r7, 0", "setp.ne.s32 %p4, %r7, 0"),
+    ],
+)
+def test_the_second_predicate_of_a_comparison_is_the_opposite(
+    old: str, both: str, plain: str
+) -> None:
+    assert changes(old, both) == changes(old, plain)
 
 
 def test_what_rounds_is_no_sum() -> None:

@@ -419,7 +419,7 @@ def _tests(
     if len(makers) != 1 or makers[0].guard:
         return
     (maker,) = makers
-    if maker.name == "setp" and len(maker.operands) == 3 and maker.operands[0] == decision:
+    if maker.name == "setp" and len(maker.operands) == 3:
         yield maker
     elif maker.name == ("and" if goes_on else "or") and not is_alone:
         before = own[: own.index(maker)]

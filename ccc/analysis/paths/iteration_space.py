@@ -187,9 +187,7 @@ def _ended(
         return None
     (test,) = tests
     _, counter, end = test.operands
-    if test.operands[0] != branch.guard.register or test.guard:
-        return None
-    if len(test.modifiers) != 2 or test.modifiers[0] != "lt":
+    if len(test.modifiers) != 2 or test.modifiers[0] != "lt" or test.guard:
         return None
     if not isinstance(counter, Register) or counter not in steps or test.types[-1] not in _TYPES:
         return None

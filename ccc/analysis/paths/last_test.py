@@ -124,8 +124,7 @@ def _test(latch: Block, relations: Collection[str]) -> Instruction | None:
     if len(tests) != 1 or tests[0].name != "setp" or tests[0].guard is not None:
         return None
     (test,) = tests
-    is_first = test.operands[0] == guard.register  # the second predicate is the opposite
-    plain = is_first and len(test.operands) == 3 and len(test.modifiers) == 2
+    plain = len(test.operands) == 3 and len(test.modifiers) == 2
     known = test.modifiers[0] in relations and test.modifiers[-1] in _TYPES
     return test if plain and known else None
 
