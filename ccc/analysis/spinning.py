@@ -249,7 +249,8 @@ def _succeeds(
     if swap.name != "atom" or not {"cas", "exch"}.intersection(swap.modifiers):
         return None
     bits = TYPES[swap.types[-1]].bits
-    if comparison not in behind or TYPES[comparison.types[-1]].bits != bits:
+    kind = TYPES[comparison.types[-1]]
+    if comparison not in behind or kind.bits != bits or kind.kind not in "bsu":
         return None
     says = {"eq": True, "ne": False}.get(comparison.modifiers[0])
     between = behind[: behind.index(comparison)]
@@ -270,9 +271,7 @@ def _succeeds(
         return literal.unsigned(bits) if literal else operand
 
     asked_of = {number(comparison, operand) for operand in comparison.operands[1:]}
-    if asked_of != {number(swap, operand) for operand in compared}:
-        return None
-    return None if comparison.modifiers[-1][0] == "f" else says
+    return says if asked_of == {number(swap, operand) for operand in compared} else None
 
 
 def _asked(comparison: Instruction, swap: Instruction, facts: Facts) -> Immediate | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from test_local_memory import facts_of
 
+from ccc.analysis.spinning import swapping
+
 TABLE = """
     .shared .align 4 .b8 table[64];
     mov.u32 %r1, table;
@@ -259,6 +261,28 @@ def test_who_takes_what_is_free_for_good_waits_for_nobody(
     parts = {"mark": "", "before": "", "swap": SWAP, "test": TEST, "behind": "", **code}
     others = ".visible .global .align 4 .b8 other[64];\n"
     assert bool(facts_of(f"{INSERT.format(**parts)}\nEND:", others).spins) == spins
+
+
+@pytest.mark.parametrize(
+    ("test", "says"),
+    [
+        ("setp.eq.b32 %p1, %r2, 0", True),
+        ("setp.eq.s32 _|%p1, %r2, 0", False),
+        ("setp.ne.b32 %p1|%p2, %r2, 0", False),
+        ("setp.eq.s32 %p1, %r2, 1", False),
+        # what is no number is not even equal to itself, and of halves one may be equal
+        ("mov.b32 %r3, 0; setp.eq.f32 %p1, %r2, %r3", None),
+        ("mov.b32 %r3, 0; setp.eq.f16x2 %p1|%p2, %r2, %r3", None),
+    ],
+)
+def test_what_a_comparison_says_of_an_exchange_that_found_a_lock_free(
+    test: str, says: bool | None
+) -> None:
+    facts = facts_of(f"atom.global.exch.b32 %r2, [%rd3], 1; {test};")
+    (block,) = facts.function.blocks
+    *_, swap = (one for one in block.instructions if one.name == "atom")
+    comparison = next(one for one in block.instructions if one.name == "setp")
+    assert swapping(block.label, swap, facts)(comparison) == says
 
 
 @pytest.mark.parametrize(("begin", "again", "gives_up"), [

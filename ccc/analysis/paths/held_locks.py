@@ -122,6 +122,7 @@ def _free_number(spin: Spin, facts: Facts) -> int | None:
         for test in slices.body
         if _exchanges(poll) and test.name == "setp" and test.operands[1] == poll.operands[0]
         if test.modifiers[0] in ("eq", "ne")
+        and TYPES[test.types[-1]].kind in "bsu"
         and not any(
             slices.leaves_if(source, test, test.modifiers[0] == "ne") for source in slices.leaving
         )
