@@ -6,7 +6,7 @@ says whether memory accesses are coalesced, and never whether something may be d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from ccc.analysis.defuse import only_maker
@@ -15,18 +15,13 @@ from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand, Register, Special
 from ccc.ptx.opcodes import RENAMES, Effect
+from ccc.ptx.operations import MAKES_ONE_OF
 from ccc.ptx.types import LANE, TIME, WARP_SIZE
 
 Strides: TypeAlias = Mapping[Register, "int | None"]
 """By register; None where it is not one number, or none that is known."""
 
 _NEIGHBOURS = ("%tid.x", "%laneid")
-_SIZES: Mapping[str, Callable[[int], int]] = {
-    "shr": lambda by: 1 << by,
-    "div": abs,
-    "and": lambda by: by & -by if by < 0 else 0,
-}
-"""Of how many numbers in a row such an instruction makes one, by its literal."""
 _SAME = RENAMES | {"cvt"}
 _MORE = ~(Effect.SETS_CARRY | Effect.READS_CARRY)
 """Effects of what does more than compute."""
@@ -156,7 +151,7 @@ def _made_by(instruction: Instruction, found: Strides, facts: Facts) -> int | No
 def is_coarse(instruction: Instruction, found: Strides, facts: Facts) -> bool:
     """Whether an instruction makes one number of what differs by less than that from lane to lane
     of a warp: the upper bits, or a quotient."""
-    size = _SIZES.get(instruction.name)
+    size = MAKES_ONE_OF.get(instruction.name)
     if size is None:
         return False
     stride, by = _of(instruction.operands[1], found), facts.literal(instruction.operands[2])

@@ -16,9 +16,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.lane_strides import is_coarse, lane_strides
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import Effect
-
-_SPACES = ("global", "const", "shared")
-"""Where lanes find the same at the same place."""
+from ccc.ptx.types import COMMON_SPACES
 
 
 class LikelyDivergence(Divergence):
@@ -38,7 +36,7 @@ class LikelyDivergence(Divergence):
 
     def is_source(self, instruction: Instruction) -> bool:
         """Whether the result likely differs although all operands agree."""
-        if instruction.effects == Effect.READ and instruction.space in _SPACES:
+        if instruction.effects == Effect.READ and instruction.space in COMMON_SPACES:
             return False
         return super().is_source(instruction)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 EXTREMES = ("min", "max")
 """Operations that give one of what they compare."""
 UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
@@ -21,6 +23,12 @@ SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "ne": "ne", "eq": "eq
 """The relation that the second has to the first."""
 STEPS = {"add": (0, 1), "sub": (0,), "mad": (2,)}
 """What adds to a number, and where that may stand among what is added up."""
+MAKES_ONE_OF: Mapping[str, Callable[[int], int]] = {
+    "shr": lambda by: 1 << by,
+    "div": abs,
+    "and": lambda by: by & -by if by < 0 else 0,
+}
+"""Of how many numbers in a row an operation makes one, by its literal."""
 SETS = {"or": 1, "and": 0}
 """What an operation sets a flag to, which is 0 or 1."""
 SOUGHT = {"lt": "min", "le": "min", "gt": "max", "ge": "max"}

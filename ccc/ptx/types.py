@@ -58,6 +58,8 @@ MAY_BE_GLOBAL = ("global", GENERIC)
 MAY_BE_LOCAL = ("local", GENERIC)
 OWN_SPACES = ("local", "param")
 """Those of variables that each run of a function has anew."""
+COMMON_SPACES = tuple(space for space in STATE_SPACES if space not in OWN_SPACES)
+"""Where the threads of a block find the same at the same place."""
 
 LANE, WARP, BLOCK, GRID, TIME = "lane", "warp", "block", "grid", "time"
 
