@@ -6,7 +6,7 @@ import numpy as np
 
 from ccc.emulator.base.forms import Array
 from ccc.emulator.native.wave import NativeWave, address_of, are_same
-from ccc.emulator.run.races import WatchedWave
+from ccc.emulator.run.watched import WatchedWave
 from ccc.emulator.translate.program import Segment
 
 

@@ -24,10 +24,11 @@ from ccc.emulator.native.watched import WatchedNativeWave
 from ccc.emulator.native.wave import NativeProgram, NativeWave, compile_native
 from ccc.emulator.run.arguments import Buffers, by_value, pack_parameters
 from ccc.emulator.run.counters import Counters
-from ccc.emulator.run.races import Legend, Race, RaceDetector, WatchedMemory, WatchedWave
+from ccc.emulator.run.races import Legend, Race, RaceDetector
 from ccc.emulator.run.schedule import Lockstep, Scheduler, Shuffled
 from ccc.emulator.run.simt import Tally, Wave
 from ccc.emulator.run.tally import counters_of
+from ccc.emulator.run.watched import WatchedMemory, WatchedWave
 from ccc.emulator.translate.codegen import CompiledProgram, compile_program
 from ccc.emulator.translate.pointers import FunctionPointers
 from ccc.emulator.translate.program import Program, build_program

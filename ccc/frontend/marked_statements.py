@@ -1,0 +1,139 @@
+"""Annotated statements, by where their annotations stand: what leads on from them, and to them.
+
+What is asked here is where control goes: by which loops, branches, labels and jumps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ccc.errors import Span
+from ccc.frontend import updates
+from ccc.frontend.deciding import asks_for, compared, decides
+from ccc.frontend.syntax import (
+    LOOPS,
+    cases_of,
+    function_around,
+    is_only_jump,
+    jump_out_of,
+    label_of,
+)
+
+if TYPE_CHECKING:
+    from ccc.frontend.linemap import LineMap
+    from ccc.frontend.placement import Placed, Placement
+    from ccc.frontend.syntax import Node
+
+
+class MarkedStatements:
+    """The annotated statements of a text.
+
+    Args:
+        placement: the annotations.
+        lines: where the text came from.
+        position: where an annotation stands.
+    """
+
+    def __init__(self, placement: Placement, lines: LineMap, position: Callable[[Placed], Span]):
+        self._placement = placement
+        self._lines = lines
+        self._position = position
+
+    def statements(self, at: Span) -> tuple[Node, Node] | None:
+        """An annotated statement, and the annotated loop around it, or that itself if it has
+        none."""
+        placed = self._at(at)
+        loops = self._placement.loops_around(placed) if placed else []
+        return (placed.statement, (loops or [placed])[-1].statement) if placed else None
+
+    def decides(self, at: Span, line: Span) -> str | None:
+        """The variable that decides a branch on a line of the annotated loop around a statement,
+        as ``deciding.decides`` says."""
+        placed = self._at(at)
+        loops = self._placement.loops_around(placed) if placed else []
+        return decides(loops[-1].statement, lambda it: self._is_on(it, line)) if loops else None
+
+    def jump(self, at: Span) -> Span | None:
+        """Where a statement first leaves the loop around it."""
+        placed = self._at(at)
+        around = self._placement.around(placed) if placed else None
+        found = jump_out_of(around, placed.statement) if placed and around else None
+        file, line = self._line_of(found) if found else ("", 0)
+        return Span(file, line) if line else None
+
+    def only_jumps(self, at: Span) -> bool:
+        """Whether a branch has one arm, and does nothing but leave the loop around it."""
+        placed = self._at(at)
+        return placed is not None and is_only_jump(placed.statement)
+
+    def loop_of_several(self, at: Span) -> Span | None:
+        """Where the annotated loop around a statement is marked, if its function has others."""
+        placed = self._at(at)
+        loops = self._placement.loops_around(placed) if placed else []
+        if placed is None or not loops or loops[-1].name != "for":
+            return None
+        function = function_around(placed.statement) or self._placement.root
+        several = list(updates.every(function, lambda node: node.type in LOOPS))[1:]
+        return self._position(loops[-1]) if several else None
+
+    def is_branch(self, at: Span) -> bool:
+        """Whether a statement is a branch, and no loop."""
+        placed = self._at(at)
+        return placed is not None and placed.is_branch
+
+    def is_index(self, at: Span, name: str) -> bool:
+        """Whether the annotated loop around a statement uses a variable in the index of an array,
+        so that iterations need what it is."""
+        placed = self._at(at)
+        loops = self._placement.loops_around(placed) if placed else []
+        return any(updates.is_index(loop.statement, name.encode()) for loop in loops[-1:])
+
+    def ends_loop(self, at: Span, name: str) -> bool:
+        """Whether the condition of the annotated loop around a statement asks for a variable."""
+        placed = self._at(at)
+        loops = self._placement.loops_around(placed) if placed else []
+        return bool(loops) and asks_for(loops[-1].statement, name.encode())
+
+    def bound(self, at: Span) -> tuple[str, str] | None:
+        """The counter of a loop, and what its condition compares that with."""
+        placed = self._at(at)
+        return compared(placed.statement) if placed else None
+
+    def label(self, at: Span, line: Span) -> str | None:
+        """The label of a ``switch`` on a line, without its colon; None if there are several, or one
+        is long."""
+        placed = self._at(at)
+        body = placed.statement.child_by_field_name("body") if placed else None
+        labels = [
+            label_of(case, colon, self._placement.blank)
+            for case in (body.named_children if body else ())
+            if case.type == "case_statement" and case.children[-1].type != ":"
+            for colon in case.children
+            if colon.type == ":" and self._is_on(colon, line)
+        ]
+        return labels[0] if len(labels) == 1 else None
+
+    def labels(self, at: Span) -> list[str | None]:
+        """The labels of a ``switch``, in the order of the source; None for one that is long."""
+        placed = self._at(at)
+        return [
+            label_of(colon.parent, colon, self._placement.blank)
+            for _, colon in (cases_of(placed.statement) if placed else ())
+            if colon.parent is not None
+        ]
+
+    def _at(self, at: Span) -> Placed | None:
+        return self._by_place.get(at)
+
+    @cached_property
+    def _by_place(self) -> dict[Span, Placed]:
+        """The annotations by where they stand, of several at one place the first."""
+        return {self._position(one): one for one in reversed(self._placement.placed)}
+
+    def _is_on(self, node: Node, line: Span) -> bool:
+        return self._line_of(node) == (line.file, line.line)
+
+    def _line_of(self, node: Node) -> tuple[str, int]:
+        return self._lines.line(node.start_byte)
