@@ -149,26 +149,7 @@ class Placement:
         name, statement = placed.name, placed.statement
         part, types = PLACES[name]
         if statement.type not in types or body_of(statement, part) is None:
-            what = short(self.source(placed.at)) if self.blank[placed.at :].strip() else ""
-            found = f'before "{what}"' if what else "at the end"
-            if name == "if" and _ELSE.match(what):
-                return (
-                    f'"ccc if" stands {found}, which is an arm of a branch; remove it, and put one '
-                    'before the first "if", which speaks of all arms'
-                )
-            if name == "switch" and what.startswith(("switch (", "switch(")):
-                return f'"ccc switch" stands {found}, whose cases are in no braces; put them there'
-            if statement.type not in LOOPS and types == LOOPS and (label := _LABEL.match(what)):
-                return (
-                    f'"ccc {name}" stands before the label "{label[1]}", and a loop of goto cannot '
-                    "be marked; write a for, while or do loop"
-                )
-            other = self._directive_of(placed)
-            return (
-                f'"ccc {name}" stands {found}; '
-                + (f'write "ccc {other}", or ' if other else "")
-                + f"put it on the line before {placed.known.place}"
-            )
+            return self._before_something_else(placed)
         if any(p.name == name and p.at == placed.at for p in self.placed if p.id < placed.id):
             return f'"ccc {name}" is given twice for one statement; remove one of them'
         if other := self._other_kind(placed):
@@ -177,6 +158,43 @@ class Placement:
                 f'this loop is marked "ccc {other}" and "ccc {name}"; remove one of them'
                 + which * ("for" in (other, name))
             )
+        if of_function := self._before_wrong_function(placed):
+            return of_function
+        if placed.repeats or name == "callable":
+            return None
+        if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
+            word = constexpr[1].decode()
+            return f'"if {word}" is no branch at run time; remove the annotation'
+        return None
+
+    def _before_something_else(self, placed: Placed) -> str:
+        """What is wrong with a pragma before what is no statement of its kind."""
+        name, statement = placed.name, placed.statement
+        what = short(self.source(placed.at)) if self.blank[placed.at :].strip() else ""
+        found = f'before "{what}"' if what else "at the end"
+        if name == "if" and _ELSE.match(what):
+            return (
+                f'"ccc if" stands {found}, which is an arm of a branch; remove it, and put one '
+                'before the first "if", which speaks of all arms'
+            )
+        if name == "switch" and what.startswith(("switch (", "switch(")):
+            return f'"ccc switch" stands {found}, whose cases are in no braces; put them there'
+        is_for_loops = PLACES[name][1] == LOOPS
+        if statement.type not in LOOPS and is_for_loops and (label := _LABEL.match(what)):
+            return (
+                f'"ccc {name}" stands before the label "{label[1]}", and a loop of goto cannot '
+                "be marked; write a for, while or do loop"
+            )
+        other = self._directive_of(placed)
+        return (
+            f'"ccc {name}" stands {found}; '
+            + (f'write "ccc {other}", or ' if other else "")
+            + f"put it on the line before {placed.known.place}"
+        )
+
+    def _before_wrong_function(self, placed: Placed) -> str | None:
+        """What is wrong with a pragma that speaks of another kind of function."""
+        name, statement = placed.name, placed.statement
         if name == "grid_stride" and not is_in_kernel(statement, self.blank):
             return (
                 '"ccc grid_stride" stands before a function that is no kernel; '
@@ -197,11 +215,6 @@ class Placement:
                 '"ccc callable" stands before a function of the host, which no kernel can call; '
                 'write "__device__" before it'
             )
-        if placed.repeats or name == "callable":
-            return None
-        if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
-            word = constexpr[1].decode()
-            return f'"if {word}" is no branch at run time; remove the annotation'
         return None
 
     def lacks_loop(self, placed: Placed) -> str | None:

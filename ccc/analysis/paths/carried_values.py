@@ -74,31 +74,7 @@ def refuse_value_of_path(
     maker = _maker(culprit, needed, path, facts)
     culprit = maker if culprit.is_terminator else culprit
     if path.turn is not path.loop.loop:
-        of_turns = path.parent is not None and path.parent.marker.kind == "variable"
-        go_there = own = ""
-        if of_turns and needs_no_tasks(path.turn, path.loop.loop, facts):
-            go_there = f"{WHOLE}, if it only adds it up, with the reduction; or "
-        elif of_turns:
-            go_there = (
-                'mark that loop "ccc while", so that this branch can be collected in it, which '
-                "gains only where lanes need different numbers of its turns; or "
-            )
-        if path.parent is not None and declared_operations(path.parent.marker):
-            own = (
-                'the reduction of that "ccc for variable" serves only updates that stand outside '
-                "of what is annotated in it; "
-            )
-        likely = needed if maker.is_terminator else [maker]
-        if read := _read_in_each_turn(likely, path, facts):
-            raise Refused(
-                "the next turn of the loop around it, or what follows that loop, needs a value "
-                f"that is read in the path{at(read)}; if the path leaves that as it is, read it "
-                f"into a variable before that loop; else {go_there}{LEAVE_TO_LOOP}"
-            )
-        raise Refused(
-            "the next turn of the loop around it, or what follows that loop, needs a value that "
-            f"the path computes{at(maker)}; {own}{go_there}{LEAVE_TO_LOOP}{BY_ATOMIC}"
-        )
+        _refuse_value_of_turn(path, maker, needed, facts)
     if hint := _read_again_hint(path, culprit, reads, facts):
         raise Refused(
             "the next iteration needs a value that is read in the path, which may have written it"
@@ -115,6 +91,42 @@ def refuse_value_of_path(
     raise Refused(
         "the next iteration, or the code after the loop, needs a value that the path computes"
         f"{at(told)}; {hint}"
+    )
+
+
+def _refuse_value_of_turn(
+    path: CheckedPath, maker: Instruction, needed: Sequence[Instruction], facts: Facts
+) -> NoReturn:
+    """The same of the next turn of a loop in the iteration."""
+    go_there = _way_by_its_loop(path, facts)
+    likely = needed if maker.is_terminator else [maker]
+    if read := _read_in_each_turn(likely, path, facts):
+        raise Refused(
+            "the next turn of the loop around it, or what follows that loop, needs a value "
+            f"that is read in the path{at(read)}; if the path leaves that as it is, read it "
+            f"into a variable before that loop; else {go_there}{LEAVE_TO_LOOP}"
+        )
+    own = ""
+    if path.parent is not None and declared_operations(path.parent.marker):
+        own = (
+            'the reduction of that "ccc for variable" serves only updates that stand outside '
+            "of what is annotated in it; "
+        )
+    raise Refused(
+        "the next turn of the loop around it, or what follows that loop, needs a value that "
+        f"the path computes{at(maker)}; {own}{go_there}{LEAVE_TO_LOOP}{BY_ATOMIC}"
+    )
+
+
+def _way_by_its_loop(path: CheckedPath, facts: Facts) -> str:
+    """What could be asked for of the ``ccc for variable`` around a path, if it has one."""
+    if path.parent is None or path.parent.marker.kind != "variable":
+        return ""
+    if needs_no_tasks(path.turn, path.loop.loop, facts):
+        return f"{WHOLE}, if it only adds it up, with the reduction; or "
+    return (
+        'mark that loop "ccc while", so that this branch can be collected in it, which '
+        "gains only where lanes need different numbers of its turns; or "
     )
 
 

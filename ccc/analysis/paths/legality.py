@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from ccc.analysis.callees import allocates, called, callee
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.convergence import find_reconvergence
@@ -54,45 +56,16 @@ def check_loop(found: FoundLoop, facts: Facts) -> AnnotatedLoop:
 
 
 def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Facts) -> None:
-    effects = instruction.effects
-    if (
-        effects & Effect.BARRIER
-        and instruction.name == "cp"
-        and not holds_the_kernel(annotated, facts)
-    ):
-        raise Refused(
-            f"the annotated loop copies asynchronously{at(instruction)}; load directly what it "
-            "copies, or let another loop copy it"
-        )
-    if effects & Effect.BARRIER:
-        advice = "mark a loop between two barriers"
-        is_apart = is_in_a_branch(instruction, annotated.loop, facts)
-        if is_apart and waits_for_the_block(
-            instruction.name, instruction.modifiers, instruction.operands
-        ):
-            advice = (
-                "it waits for all threads of the block, and some may not take the branch that it "
-                "stands in: move it out of the branch and of the loop"
-            )
-        if holds_the_kernel(annotated, facts):
-            advice = (
-                "with shared memory or barriers in the kernel, ccc grid_stride puts one between "
-                "its blocks: have each thread do several items between two barriers, in a loop "
-                "with ccc for"
-            )
-        raise Refused(f"there is a barrier in the annotated loop{at(instruction)}; {advice}")
-    if effects & Effect.COLLECTIVE:
-        advice = "move it out of the loop"
-        if instruction.name in _MEETING:  # all others stay where they are, whoever comes
-            advice = hint_at_parting(instruction, annotated.loop, facts)
-        elif instruction.name == "bar" and holds_the_kernel(annotated, facts):
-            raise Refused(
-                "there are warp-collectives in the kernel, so that ccc grid_stride lets warps meet "
-                "between its blocks; write the loop, with ccc for"
-            )
-        raise Refused(
-            f"there is a warp-collective in the annotated loop{at(instruction)}; {advice}"
-        )
+    """No lane may wait for others in a loop."""
+    if instruction.effects & Effect.BARRIER:
+        _refuse_barrier(instruction, annotated, facts)
+    if instruction.effects & Effect.COLLECTIVE:
+        _refuse_meeting(instruction, annotated, facts)
+    _check_call(instruction, facts)
+
+
+def _check_call(instruction: Instruction, facts: Facts) -> None:
+    """A function must be known to wait for nobody, and to leave the thread's stack as it is."""
     if facts.callees.waits(instruction):
         name = callee(instruction)
         elsewhere = bool(name) and facts.callees.load(name) is None
@@ -111,6 +84,45 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
             f"the annotated loop calls {called(instruction)}, which allocates on the thread's stack"
             f"{at(instruction)}; declare an array there, or let the caller hand one over"
         )
+
+
+def _refuse_barrier(instruction: Instruction, annotated: FoundLoop, facts: Facts) -> NoReturn:
+    """Threads of several warps would wait for one another."""
+    of_kernel = holds_the_kernel(annotated, facts)
+    if instruction.name == "cp" and not of_kernel:
+        raise Refused(
+            f"the annotated loop copies asynchronously{at(instruction)}; load directly what it "
+            "copies, or let another loop copy it"
+        )
+    advice = "mark a loop between two barriers"
+    is_apart = is_in_a_branch(instruction, annotated.loop, facts)
+    if is_apart and waits_for_the_block(
+        instruction.name, instruction.modifiers, instruction.operands
+    ):
+        advice = (
+            "it waits for all threads of the block, and some may not take the branch that it "
+            "stands in: move it out of the branch and of the loop"
+        )
+    if of_kernel:
+        advice = (
+            "with shared memory or barriers in the kernel, ccc grid_stride puts one between "
+            "its blocks: have each thread do several items between two barriers, in a loop "
+            "with ccc for"
+        )
+    raise Refused(f"there is a barrier in the annotated loop{at(instruction)}; {advice}")
+
+
+def _refuse_meeting(instruction: Instruction, annotated: FoundLoop, facts: Facts) -> NoReturn:
+    """Lanes of a warp would."""
+    advice = "move it out of the loop"
+    if instruction.name in _MEETING:  # all others stay where they are, whoever comes
+        advice = hint_at_parting(instruction, annotated.loop, facts)
+    elif instruction.name == "bar" and holds_the_kernel(annotated, facts):
+        raise Refused(
+            "there are warp-collectives in the kernel, so that ccc grid_stride lets warps meet "
+            "between its blocks; write the loop, with ccc for"
+        )
+    raise Refused(f"there is a warp-collective in the annotated loop{at(instruction)}; {advice}")
 
 
 def holds_the_kernel(annotated: FoundLoop, facts: Facts) -> bool:
