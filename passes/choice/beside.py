@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from ccc.analysis.paths.model import Path
 from ccc.ir.markers import UNROLLS
-from ccc.passes.choice.chosen import Chosen
+from ccc.passes.choice.chosen import LEAVE, Chosen
 from ccc.passes.choice.inner_loops import SHARED_OUT
 from ccc.passes.choice.nesting import loops_around, needed
 from ccc.pipeline import Kernel
@@ -26,12 +26,14 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
     copies = Counter((path.marker, path.parent) for path in every)
     for mine in arms.values():
         common = set.intersection(*(set(chosen.considered) for chosen in mine))
+        serves = len(mine) > 1 and any(map(_is_worth_it, mine))
         for chosen in mine:
             chosen.common = common
+            chosen.is_wanted = serves
     missed = [one for one in kernel.records if one.reason and not one.remark.has_vanished]
     refused = {one.marker.identifier for one in missed}
     entries = {one.path.entry for one in missed}
-    wanted = {loop.key for path in every for loop in needed(path)}
+    wanted = {loop.key for path in every if _is_worth_it(every[path]) for loop in needed(path)}
     advised = {
         path.key: name
         for path, chosen in every.items()
@@ -43,5 +45,10 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
         is_around = path.repeats and not entries.isdisjoint(path.blocks - {path.entry})
         if UNROLLS.items() <= path.loop.marker.clauses.items():
             chosen.copies = copies[path.marker, path.parent]
-        chosen.is_wanted = is_around or path.key in wanted or path.marker.identifier in refused
+        chosen.is_wanted |= is_around or path.key in wanted or path.marker.identifier in refused
         chosen.is_wanted |= any(path.marker.identifier != key[0] for key in advised)
+
+
+def _is_worth_it(chosen: Chosen) -> bool:
+    """Whether something is done about a path, or might gain there."""
+    return chosen.strategy != LEAVE or bool(chosen.considered and not chosen.is_little)

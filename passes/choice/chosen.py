@@ -77,7 +77,7 @@ class Chosen:
         copies: how many there are of the path in its loop, if that is since the source has nvcc
             unroll it.
         is_wanted: whether the annotation serves all the same, since something else is told to be
-            missing, or since another path needs it.
+            missing, or since another path needs it, or is worth it.
         waits: whether the loop as it was waits for memory, and not for lanes.
         iterations: those that a profile counted for a thread, in the mean.
         if_short: the same if loops in it go round seldom; empty if its length is no guess.
@@ -164,7 +164,7 @@ class Chosen:
 
     def advised(self, kernel: Kernel) -> str:
         """The strategy that is advised to be insisted on, if one is."""
-        if self.strategy != LEAVE or not self.considered:
+        if self.strategy != LEAVE or not self.considered or self.is_little:
             return ""
         best, has_room = self._best
         able = has_room and not why_no_stacks(kernel)
@@ -258,6 +258,13 @@ class Chosen:
         worst = self.at_worst.get(name, found)
         return min(worst, found), max(worst, found)
 
+    @property
+    def is_little(self) -> bool:
+        """Whether no more is expected of anything, by itself or with all paths of the annotation,
+        than would be done unasked."""
+        of_all = [] if self.is_alone else self.of_all.values()
+        return max([*(self._range(one)[1] for one in self.considered), *of_all]) < GAIN
+
     def _gains_nothing(self, name: str) -> bool:
         """Whether a strategy would not be faster, whatever the lanes do."""
         most = round(self._range(name)[1], 2)
@@ -274,14 +281,13 @@ class Chosen:
         beside = f", in place of {self.sharing} on the loop around it" if self.sharing else ""
         insist = f"strategy({name}) insists{beside}"
         loses = is_barred or self._gains_nothing(name) or not self._serves_all(name)
-        instead = REMOVE if self.is_alone and not self.is_wanted else ""
+        instead = "" if self.is_wanted else REMOVE
         if loses and self._is_empty:
             return instead
-        if not self.is_known:
-            instead = instead if loses else insist
-            return ", or ".join(filter(None, [self._to_tell(name), instead]))
-        if not loses:
-            return insist
+        if not (loses and self.is_known):
+            tell = "" if self.is_known else self._to_tell(name)
+            ways = [instead if self.is_little else "", tell, "" if loses else insist]
+            return ", or ".join(filter(None, ways))
         slower = round(self.considered[name], 2) < 1 or not self._serves_all(name)
         return f"strategy({name}) {LOSES if slower else ANYWAY}"
 
