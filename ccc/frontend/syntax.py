@@ -149,15 +149,16 @@ def numbers_in(kind: bytes, code: bytes) -> list[bytes]:
     return [name.strip() for names in plain_ones for name in names.split(b",")]
 
 
-def type_of(statement: Node, name: bytes) -> bytes | None:
-    """The type with which a plain variable is declared, as it is written."""
+def type_of(statement: Node, name: bytes, *, is_array: bool = False) -> bytes | None:
+    """The type with which a plain variable is declared, as it is written; or that of the elements
+    of an array."""
     place: Node | None = statement
     while place is not None and place.parent is not None:
         before = [node for node in place.parent.children if node.end_byte <= place.start_byte]
         for node in reversed(before):
             parameters = node.child_by_field_name("parameters")
             for declaration in (node, *(parameters.children if parameters else ())):
-                if name in _declared(declaration):
+                if name in _declared(declaration, is_array=is_array):
                     kind = declaration.child_by_field_name("type")
                     return (kind.text or None) if kind else None
         place = place.parent
@@ -179,15 +180,24 @@ def is_number(kind: bytes) -> bool:
     return _NUMBERS.issuperset(kind.split())
 
 
-def _declared(declaration: Node) -> set[bytes]:
-    """The plain variables that a declaration declares: no pointers, no arrays."""
+def _declared(declaration: Node, *, is_array: bool) -> set[bytes]:
+    """The plain variables that a declaration declares, or the arrays; no pointers."""
     if declaration.type not in ("declaration", "parameter_declaration"):
         return set()
     found = declaration.children_by_field_name("declarator")
-    inner = (
+    inner = [
         d.child_by_field_name("declarator") if d.type == "init_declarator" else d for d in found
-    )
+    ]
+    if is_array:
+        inner = [_element(d) for d in inner if d is not None and d.type == "array_declarator"]
     return {d.text or b"" for d in inner if d is not None and d.type == "identifier"}
+
+
+def _element(declarator: Node | None) -> Node | None:
+    """What is declared to be an array, of one or more dimensions."""
+    while declarator is not None and declarator.type == "array_declarator":
+        declarator = declarator.child_by_field_name("declarator")
+    return declarator
 
 
 def loop_around(root: Node, at: int) -> Node | None:

@@ -135,12 +135,14 @@ def _is_wide(variable: Node) -> bool:
 
 
 def _declared_type(variable: Node) -> bytes | None:
-    """The type with which a variable is declared, as it is written."""
+    """The type with which a variable is declared, or the elements of an array, as it is written."""
     around: Node | None = variable
     while around is not None and around.type not in ("declaration", "parameter_declaration"):
         around = around.parent if around.type not in updates.CHANGES else None
     declared = around.child_by_field_name("type") if around else None
-    return declared.text if declared else type_of(variable, variable.text or b"")
+    name = variable.text or b""
+    known = type_of(variable, name) or type_of(variable, name, is_array=True)
+    return declared.text if declared else known
 
 
 def likely_held(kind: str, variables: Iterable[Node]) -> list[Node]:

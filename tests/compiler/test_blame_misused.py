@@ -57,7 +57,7 @@ def test_no_reduction_is_offered_of_what_is_also_set_otherwise(
     line = told(tmp_path, path, clauses=clauses, before=STEP, test="s >> 28 == 3")
     assert 'computes ("s", k.cu:10, ' in line
     assert f'; if no iteration needs "s" of another, declare it in the loop; {NONE}' in line
-    assert line.endswith(f"{NONE} (k.cu:8) [in k]")
+    assert line.endswith(f"{NONE} (k.cu:8); else remove the annotation [in k]")
     assert "reduction(" not in line
 
 

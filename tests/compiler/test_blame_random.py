@@ -65,7 +65,7 @@ def told(draw: str, tmp_path: Path, path: str = "if", come: str = SOME) -> list[
 def test_each_iteration_is_to_seed_its_own(draw: str, tmp_path: Path) -> None:
     """It is no reduction, though it is written as if it were one."""
     (line,) = told(draw, tmp_path)
-    assert f"; {SEED} [in k]" in line
+    assert f"; {SEED}; else remove the annotation [in k]" in line
     assert told(f"unsigned s = seed ^ i; {draw}", tmp_path) == []
 
 
@@ -80,4 +80,5 @@ def test_what_is_made_of_iterations_is_no_state_of_random_numbers(
     draw: str, tmp_path: Path
 ) -> None:
     (line,) = told(draw, tmp_path)
-    assert '; if no iteration needs "s" of another, declare it in the loop [in k]' in line
+    own = '; if no iteration needs "s" of another, declare it in the loop'
+    assert f"{own}; else remove the annotation [in k]" in line
