@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -144,7 +144,8 @@ def _values(directive: str, clauses: Sequence[Any], text: str) -> dict[str, str]
             if word in values and word not in REPEATABLE:
                 raise PragmaError(f'clause "{short(word)}" is given twice', _offset(word))
             before = [values[word]] if word in values else []
-            values[str(word)] = ";".join([*before, CLAUSES[word](argument)])
+            given = replace(argument, directive=directive)
+            values[str(word)] = ";".join([*before, CLAUSES[word](given)])
         except PragmaError as error:
             wrong.append(error)
             if argument.text is None:  # what follows may be meant for its value
@@ -228,11 +229,13 @@ def _directive_name(tree: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Argument:
-    """The text between a clause's parentheses (None without them), and where it begins."""
+    """The text between a clause's parentheses (None without them), and where it begins; of which
+    directive, where that matters."""
 
     clause: str
     text: str | None
     offset: int
+    directive: str = ""
 
     @property
     def shown(self) -> str:
@@ -316,7 +319,8 @@ def _reduction(argument: _Argument) -> str:
         named = {name: one for one, name in REDUCTIONS.items()} | dict.fromkeys(_SUMS, "+") | _FLAGS
         meant = named.get(closest(sign, named) or "")
         known = f"; the operations are {' '.join(REDUCTIONS)}"
-        known += f"; for others, {BY_NO_REDUCTION}" if sign in _OTHERS else ""
+        serves = "remove it" if argument.directive == "for variable" else BY_NO_REDUCTION
+        known += f"; for others, {serves}" if sign in _OTHERS else ""
         hint = did_you_mean(meant) if meant else known
         raise argument.error(f'unknown reduction "{short(sign)}"{hint}')
     listed = _expression(f"f({names})", argument).args

@@ -360,4 +360,3 @@ def test_what_integers_make_is_nothing_of_floats_that_the_line_makes_too(tmp_pat
     (line,) = said(RING, tmp_path, Options(strategy=COLLECT))
     assert '("h", k.cu:9, PTX line ' in line
     assert '"s"' not in line
-    assert line.endswith("; else remove the annotation [in k]")

@@ -170,7 +170,10 @@ def test_an_operation_that_no_reduction_is_by(update: str) -> None:
     assert warning.message.startswith('the loop updates "s" by *, which no reduction is by; have')
     assert "strategy(tile(3))" in warning.message
     told = complaint(text.replace("ccc for", "ccc for reduction(*: s)"))
-    assert 'unknown reduction "*"; the operations are + min max & | ^; for others, have' in told
+    unknown = 'unknown reduction "*"; the operations are + min max & | ^; for others,'
+    assert f"{unknown} have" in told
+    inner = text.replace("#pragma ccc if", "#pragma ccc for variable reduction(*: s)\nwhile (s > 1)")
+    assert f"{unknown} remove it" in complaint(inner)
 
 
 def cases(*each: str, prob: str = "0.9") -> str:
