@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from ccc.errors import closest, did_you_mean, nearest
-from ccc.frontend import updates
+from ccc.errors import closest, did_you_mean, nearest, short
+from ccc.frontend import reductions, updates
 from ccc.frontend.syntax import (
     body_of,
     declarations,
@@ -88,7 +88,8 @@ class ClauseNames:
             for why, name in kinds.items()
             if name is not None
         )
-        return next(found, None) or self._whole_structure(placed) or self._other_operation(placed)
+        first = next(found, None) or self._whole_structure(placed)
+        return first or self._other_operation(placed) or self._set_otherwise(placed)
 
     def _unknown_reductions(self, placed: Placed) -> Iterator[WrongName]:
         """What is wrong with a reduction of variables that its function does not know."""
@@ -254,6 +255,18 @@ class ClauseNames:
                 instead = f"write reduction({other}: {name})" if is_one else instead
                 told = f'the loop updates "{name}" by {other}, {why}; {instead}'
                 return WrongName(told, name)
+        return None
+
+    def _set_otherwise(self, placed: Placed) -> WrongName | None:
+        """What does not fit in a reduction whose variable is also set by what is no update."""
+        uses = self._uses(placed)
+        for ptx, name in placed.pragma.reductions:
+            by = reductions.written(ptx)
+            change = reductions.otherwise(placed.statement, name, by) if name in uses else None
+            if change is not None:
+                shown = short(" ".join((change.text or b"").decode(errors="replace").split()))
+                told = f'the reduction has no effect on "{name}", which is not only updated by {by}'
+                return WrongName(f'{told}: "{shown}"; remove it from the clause', name)
         return None
 
     def _unless_reached(self, placed: Placed, name: str) -> str | None:

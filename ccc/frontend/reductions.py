@@ -6,13 +6,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
-from ccc.frontend.syntax import identifiers_in
+from ccc.frontend.syntax import declared_in, identifiers_in
 
 if TYPE_CHECKING:
     from ccc.frontend.handed import HandedOver
     from ccc.frontend.placement import Placed
     from ccc.frontend.syntax import Node
 
+_SIGNS = {"+": ("+", "-"), "&": ("&", "&&"), "|": ("|", "||"), "^": ("^",)}
+"""Those that may update the variable of a reduction by an operation."""
 _IsFloat = Callable[["Node", bytes], bool]
 
 
@@ -135,3 +137,53 @@ def spoken_of(node: Node, calls: Iterable[HandedOver]) -> list[str]:
 
 def _text(name: bytes) -> str:
     return name.decode(errors="replace")
+
+
+def otherwise(loop: Node, name: str, by: str) -> Node | None:
+    """Where a loop certainly sets a variable to what is no update by an operation."""
+    base = name.partition(".")[0].encode()
+    own = {one for one, _ in declared_in(loop)}
+    for change in updates.changes_of(loop, name.encode()) if base not in own else ():
+        known = {updates.operation(change), updates.flag(change)}
+        value = updates.bare(change.child_by_field_name("right"))
+        is_plain = value is not None and "=" in [child.type for child in change.children]
+        if by in known or _is_compared(change, base):
+            continue
+        if not is_plain or value is None or _is_other(value, base, by, own):
+            return change
+    return None
+
+
+def _is_compared(change: Node, base: bytes) -> bool:
+    """Whether a branch around an assignment compares its variable with the new value."""
+    value, around = updates.bare(change.child_by_field_name("right")), change.parent
+    while value is not None and around is not None:
+        asked = around.child_by_field_name("condition") if around.type == "if_statement" else None
+        tests = updates.every(asked, lambda node: node.type == "binary_expression") if asked else ()
+        for test in tests:
+            one, _, other = updates.sides(test)
+            is_side = updates.text_of(value) in (one, other)
+            if is_side and any(node.text == base for node in identifiers_in(test)):
+                return True
+        around = around.parent
+    return False
+
+
+def _is_other(value: Node, base: bytes, by: str, own: Collection[bytes]) -> bool:
+    """Whether a value is certainly no update of a variable, being made of what others are set to, or
+    by another sign. What a loop declares as its ``own`` may be an update, as a flag may."""
+    value = updates.bare(value) or value
+    parts = [value.child_by_field_name(one) for one in ("consequence", "alternative")]
+    if value.type == "conditional_expression":
+        return any(_is_other(one, base, by, own) for one in parts if one is not None)
+    used = {one.text for one in identifiers_in(value)}
+    if base not in used:
+        is_literal = value.type == "number_literal" and by not in ("&", "|")
+        return is_literal or (value.type == "identifier" and used.isdisjoint(own))
+    if value.type != "binary_expression":
+        return value.type == "subscript_expression"
+    sign = value.child_by_field_name("operator")
+    sides = [value.child_by_field_name(one) for one in ("left", "right")]
+    made = (one for one in sides if one and any(n.text == base for n in identifiers_in(one)))
+    is_known = sign is not None and sign.type in _SIGNS.get(by, ())
+    return not is_known or any(_is_other(one, base, by, own) for one in made)
