@@ -12,7 +12,7 @@ from dataclasses import replace
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.find import NOT_INLINED
 from ccc.analysis.paths.induction import IN_VARIABLES
-from ccc.analysis.paths.legality import AS_WHILE
+from ccc.analysis.paths.legality import AS_WHILE, LEAVE_IT
 from ccc.compiler.requests import OF_ANOTHER_KIND
 from ccc.demangle import demangle
 from ccc.ir.markers import WHOLE_KERNEL
@@ -215,7 +215,8 @@ def advised(record: Record, kernels: list[KernelRecord], *, is_called: bool = Tr
         return remark
     head, separator, tail = parts_of(remark.reason)
     if isinstance(record, PathRecord) and _is_in_blocks(record, kernels):
-        other = None if tail.startswith(AS_WHILE) else _find(BLOCKS, remark.reason)
+        is_told = tail.startswith(AS_WHILE) or LEAVE_IT in tail
+        other = None if is_told else _find(BLOCKS, remark.reason)
         tail = tail if other is None else _before(other, tail)
     if remark.reason == NOT_INLINED and not is_called:
         tail = UNCALLED

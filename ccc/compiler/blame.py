@@ -32,6 +32,7 @@ from ccc.compiler.of_loops import (
     ON_LOOP,
     with_arrays,
     with_bound,
+    with_goto,
     with_jump,
     with_loop,
     with_parting,
@@ -200,7 +201,7 @@ class Blame:
         text = self._with_copy(remark, with_atomic(suspects, at, text, names), names, places)
         places_told = list(map(self._span, _IN_PTX.finditer(text)))
         text = with_parting(suspects, at, text, places_told[-1] if places_told else None)
-        text = with_loop(suspects, at, with_jump(suspects, at, text))
+        text = with_goto(suspects, at, with_loop(suspects, at, with_jump(suspects, at, text)))
         named = names if len(names) <= _MOST_NAMED else []
         quoted = " or ".join(f'"{name}"' for name in named)
         if quoted and first is None:

@@ -6,15 +6,20 @@ import re
 from typing import TYPE_CHECKING
 
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
+from ccc.analysis.paths.find import IN_TURNS
 from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES
 from ccc.analysis.paths.parting import BY_ONE, DECIDES
 from ccc.compiler.advice import ALL_MADE, TOO_SHORT, parts_of
-from ccc.frontend.deciding import goes_by, skipped_by
+from ccc.frontend.deciding import goes_by, repeats_by_goto, skipped_by
 
 if TYPE_CHECKING:
     from ccc.errors import Span
     from ccc.frontend.variables import Suspects
 
+NO_LOOP = (
+    'write a for, while or do loop, and mark that "ccc while": one of goto cannot be marked; or '
+    "remove this annotation"
+)
 ON_LOOP = "say so on the loop"
 _JUMPS = re.compile("the path (?:jumps out of|returns from) [^;]*")
 
@@ -110,6 +115,13 @@ def with_parting(suspects: Suspects | None, at: Span, text: str, line: Span | No
         return text
     told = text.replace(DECIDES, f'instead of "{name}"')
     return told.replace(BY_ONE, BY_ONE.replace(" x,", f" {name},"))
+
+
+def with_goto(suspects: Suspects | None, at: Span, text: str) -> str:
+    """What is said of a loop that is to be marked, where the source has none there but one of
+    ``goto``, which cannot be."""
+    found = suspects.statements(at) if suspects and text.startswith(IN_TURNS) else None
+    return f"{parts_of(text)[0]}; {NO_LOOP}" if found and repeats_by_goto(*found) else text
 
 
 def with_loop(suspects: Suspects | None, at: Span, text: str) -> str:

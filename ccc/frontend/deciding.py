@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
-from ccc.frontend.syntax import declared_in, every_node, identifiers_in
+from ccc.frontend.syntax import LOOPS, declared_in, every_node, identifiers_in
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -52,6 +52,16 @@ def goes_by(loop: Node, name: bytes) -> bool:
     asked = {one.text for one in identifiers_in(condition)} if condition else set()
     made = [(updates.operation(one), base.text) for one, base in updates.changes(loop)]
     return {(by, one) for by, one in made if one in asked} == {("+", name)}
+
+
+def repeats_by_goto(path: Node, loop: Node) -> bool:
+    """Whether a statement lies in no loop inside another one, which has a ``goto``."""
+    around = path.parent
+    while around is not None and around != loop:
+        if around.type in LOOPS:
+            return False
+        around = around.parent
+    return around is not None and any(one.type == "goto_statement" for one in every_node(loop))
 
 
 def compared(loop: Node) -> tuple[str, str] | None:

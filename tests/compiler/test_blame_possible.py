@@ -334,6 +334,16 @@ __global__ void __launch_bounds__(128) fetch(const float *x, float *y, int *next
         for (int k = 0; k < (int)v; ++k) y[i] += k;
     }
 }
+__global__ void jumps(unsigned *table, const unsigned *keys, int n) {
+    #pragma ccc for
+    for (HEAD) {
+        unsigned v = keys[i], tries = 0;
+    retry:
+        v = atomicExch(&table[v % 64], v);
+        #pragma ccc if
+        if (v > 3) { LONG v = v * 5 + j; if (++tries < n) goto retry; }
+    }
+}
 """.replace("HEAD", HEAD).replace("LONG", LONG)
 
 
@@ -370,6 +380,7 @@ CASES = [
         ['has left "p": count it up outside of the branch, or remove the annotation'],
         "read before the path",
     ),
+    ("jumps", ["write a for, while or do loop, and mark that"], "ccc for variable"),
     ("leaves", ["does nothing but leave the loop", ": remove the annotation"], "decide"),
 ]
 

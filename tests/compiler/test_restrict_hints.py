@@ -136,10 +136,44 @@ __global__ void __launch_bounds__(64) k(const int *row, PARAMETERS, int *z, int 
 """
 
 
+WALKED = """__global__ void __launch_bounds__(64) k(int *x, int *z, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int at = i, d = 0, s = 0;
+#pragma ccc while
+        while (x[at] != 2 && s < 1000) {
+            const int steps[4] = {1, 64, -1, -64};
+            int k = 0;
+#pragma ccc while
+            while (x[at + steps[d]] == 1 && k < 4) { d = (d + 1) & 3; ++k; }
+            at += steps[d];
+            ++s;
+        }
+        BEHIND
+    }
+}
+"""
+
+
 def behind(tmp_path: Path, parameters: str, of: str, read: str = "y", clauses: str = "") -> str:
     source = BEHIND.replace("PARAMETERS", parameters).replace("CLAUSES", clauses)
     source = source.replace("OF", of).replace("READ", read)
     return "; ".join(said(source, tmp_path, Options(strategy=COLLECT)))
+
+
+@pytest.mark.parametrize(
+    ("behind", "way_out"),
+    [
+        ("z[i] = s;", 'declare them "__restrict__"; or remove this annotation; or ask for'),
+        ("z[i] = i;", "; move what follows that loop into an annotated loop of its own"),
+    ],
+)
+def test_what_follows_and_needs_what_a_loop_makes_is_not_to_stand_elsewhere(
+    behind: str, way_out: str, tmp_path: Path
+) -> None:
+    (line,) = said(WALKED.replace("BEHIND", behind), tmp_path, Options(strategy=COLLECT))
+    assert way_out in line
+    assert ("of its own" in line) == ("of its own" in way_out)
 
 
 def test_what_a_task_shares_with_what_follows_is_shown_on_both_sides(tmp_path: Path) -> None:

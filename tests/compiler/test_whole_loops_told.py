@@ -40,7 +40,7 @@ def test_loops_that_nvcc_unrolls_are_to_be_marked_too(tmp_path: Path) -> None:
     (line,) = told(tmp_path, "#pragma unroll 1")
     assert (
         'go round as often: mark it "ccc for", and so each loop in it that nvcc has unrolled, if '
-        "their turns are independent; or" in line
+        'their turns are independent; else mark them "ccc while", or remove this annotation' in line
     )
     (line,) = told(tmp_path, "#pragma ccc for", "#pragma ccc for")
     assert "say so on the loop of line 8: reduction(+: s)" in line
@@ -51,7 +51,7 @@ def test_loops_between_are_to_be_marked_too(tmp_path: Path) -> None:
     (line,) = told(tmp_path, "#pragma unroll 1", "#pragma unroll 1")
     assert (
         'mark it "ccc for", and so the loop between it and the annotated one, if their turns are '
-        "independent; or" in line
+        'independent; else mark them "ccc while", or remove this annotation; or' in line
     )
 
 

@@ -230,7 +230,9 @@ class _Examination:
             ", and so each loop in it that nvcc has unrolled"
             if sum(one.entry in turn.blocks for one in same) > 1 else "",
         ])  # fmt: skip
-        return f"{WHOLE}{others}, if {'their' if others else 'its'} turns are independent"
+        their, them = ("their", "them") if others else ("its", "it")
+        instead = f'else mark {them} "ccc while", or remove this annotation'
+        return f"{WHOLE}{others}, if {their} turns are independent; {instead}"
 
     def _why_none_is_left(self, path: FoundPath) -> str:
         """What may have become of a loop that is none any more, and what to do."""

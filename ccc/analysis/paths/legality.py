@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NoReturn
 
 from ccc.analysis.callees import allocates, called, callee
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.convergence import find_reconvergence
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.carried_values import hands_on
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import (
     AnnotatedLoop,
     CheckedPath,
     FoundLoop,
+    Path,
     PlacedPath,
     Refused,
     at,
@@ -22,12 +25,15 @@ from ccc.analysis.paths.parting import hint_at_parting, hint_at_task, is_in_a_br
 from ccc.analysis.paths.promises import apart_hint, find_clashes
 from ccc.analysis.paths.reductions import register_at
 from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Register
 from ccc.ptx.barriers import waits_for_the_block
 from ccc.ptx.opcodes import EXCHANGES, Effect
 
 _MEETING = (*EXCHANGES, "activemask")
 """What asks which lanes are there, or for what they have."""
 
+LEAVE_IT = "remove this annotation"
+"""Where what follows needs what the loop computes, and so can stand nowhere else."""
 AS_WHILE = 'mark that loop "ccc while", so that tasks take along what follows it'
 
 
@@ -190,11 +196,21 @@ def check_order(path: PlacedPath, facts: Facts) -> None:
         clashes = find_clashes(instructions_of(path.region, facts), others, facts)
         if clashes:
             here, there = clashes[0]
-            instead = f"; {AS_WHILE}" if around.marker.kind == "variable" else ""
             raise Refused(
                 f"it may access the same memory as {what}{at(there)}, which would no longer wait "
-                f"for it{at(here)}{instead}{apart_hint(clashes, facts)}"
+                f"for it{at(here)}{_ways_out(around, blocks, apart_hint(clashes, facts), facts)}"
             )
+
+
+def _ways_out(around: Path, blocks: Collection[str], apart: str, facts: Facts) -> str:
+    """What can be done where a path may access the same memory as other blocks, if they are not to
+    be told ``apart``; only that where these may be able to stand elsewhere, or be independent."""
+    if around.marker.kind == "variable":
+        return f"; {AS_WHILE}{apart}"
+    webs = frozenset[Register]().union(*(a.registers for a in around.loop.accumulators))
+    if blocks is not around.rest or not hands_on(around, webs, facts):
+        return apart
+    return f"; {apart.removeprefix('; or, ')}{'; or ' if apart else ''}{LEAVE_IT}"
 
 
 def check_independence(path: CheckedPath, invariant_stores: InvariantStores, facts: Facts) -> None:
