@@ -361,7 +361,7 @@ class Blame:
 
     def _way_out(self, remark: Remark, text: str, *names: str) -> str:
         """How a branch can be collected all the same where iterations hand on a variable, and
-        others that are made from it, for the end of advice; or that it cannot, if none follows."""
+        others that are made from it, for the end of advice; and what else, if nothing follows."""
         suspects, first = self._marked.suspects, _IN_PTX.search(text)
         behind = suspects.set_behind(remark.position, names[0]) if suspects else None
         made = self._span(first) if first else None
@@ -369,7 +369,7 @@ class Blame:
         is_in_path = is_elsewhere and not _is_first(_COPY, text)
         asked = is_for_tiles(remark.asked)
         found = way_out(suspects, remark.position, names, is_in_path=is_in_path, is_asked=asked)
-        return found or f"; else {REMOVE}" * text.endswith(REDUCTION_HINT)
+        return found + f"; else {REMOVE}" * text.endswith(REDUCTION_HINT)
 
     def _advice(self, remark: Remark, text: str) -> str:
         """What would be gained, with the names of what is spoken of."""

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
-from ccc.analysis.paths.find import IN_TURNS
+from ccc.analysis.paths.find import IN_TURNS, LEAVES_TURNS
 from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES
 from ccc.analysis.paths.parting import BY_ONE, DECIDES
 from ccc.compiler.advice import ALL_MADE, TOO_SHORT, parts_of
@@ -23,6 +23,10 @@ NO_LOOP = (
 ON_LOOP = "say so on the loop"
 _JUMPS = re.compile("the path (?:jumps out of|returns from) [^;]*")
 
+_IN_BRANCH = (
+    "let the branch set a variable instead, for which its loop's condition asks, and mark that loop "
+    '"ccc while": break, goto and return come too late there'
+)
 _NO_TASK = "; a branch that does nothing but leave the loop has no task: remove the annotation"
 _AROUND = (
     '; or, if iterations of a loop around that are independent, mark this loop "ccc while", and '
@@ -51,7 +55,9 @@ _SKIPPED = (
 
 
 def with_jump(suspects: Suspects | None, at: Span, text: str) -> str:
-    """What is said of a jump names its line."""
+    """What is said of a jump names its line, and what can be done in a branch of a loop."""
+    if suspects and LEAVES_TURNS in text and suspects.jumps_in_branch(at):
+        text = text.replace(LEAVES_TURNS, _IN_BRANCH)
     head = _JUMPS.match(text)
     span = suspects.jump(at) if suspects and head else None
     if suspects is None or head is None or span is None:

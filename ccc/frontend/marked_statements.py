@@ -57,11 +57,24 @@ class MarkedStatements:
 
     def jump(self, at: Span) -> Span | None:
         """Where a statement first leaves the loop around it."""
-        placed = self._at(at)
-        around = self._placement.around(placed) if placed else None
-        found = jump_out_of(around, placed.statement) if placed and around else None
+        found = self._jump(at)
         file, line = self._line_of(found) if found else ("", 0)
         return Span(file, line) if line else None
+
+    def jumps_in_branch(self, at: Span) -> bool:
+        """Whether it does so in an annotated branch inside."""
+        found, placed = self._jump(at), self._at(at)
+        return found is not None and any(
+            one.is_branch
+            and one != placed
+            and one.statement.start_byte < found.start_byte < one.statement.end_byte
+            for one in self._placement.placed
+        )
+
+    def _jump(self, at: Span) -> Node | None:
+        placed = self._at(at)
+        around = self._placement.around(placed) if placed else None
+        return jump_out_of(around, placed.statement) if placed and around else None
 
     def only_jumps(self, at: Span) -> bool:
         """Whether a branch has one arm, and does nothing but leave the loop around it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -199,3 +200,11 @@ def test_who_leaves_both_loops_is_told_to_leave_one(tmp_path: Path) -> None:
     (line,) = said(source.replace("LEAVE", "x[l] = i; return;"), tmp_path, options)
     assert "; leave its loop by break, and keep what was found in a variable: goto and" in line
     assert said(source.replace("LEAVE", "break;"), tmp_path, options) == []
+    search = search.replace("if (x[l] == 7)", "\n#pragma ccc if\nif (x[l] == 7)")
+    source = loop(f"int l = i; bool out = false;\n{search}")
+    line, _ = said(source.replace("LEAVE", "atomicAdd(x, 1); return;"), tmp_path, options)
+    assert "; let the branch set a variable instead, for which its loop's condition asks" in line
+    search = search.replace("(x[l])", "(x[l] && !out)")
+    source = loop(f"int l = i; bool out = false;\n{search}")
+    flagged = source.replace("LEAVE", "atomicAdd(x, 1); out = true;")
+    assert said(flagged, tmp_path, replace(options, max_block=64)) == []

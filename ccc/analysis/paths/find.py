@@ -64,7 +64,7 @@ LEAVES = (
     "decide before the branch whether to go on, or if all threads may stop, set a flag in memory "
     "that the head of the loop reads: break, goto and return come too late there"
 )
-_LEAVES_TURNS = (
+LEAVES_TURNS = (
     "leave its loop by break, and keep what was found in a variable: goto and return lead too far"
 )
 _ENDS_TURNS = "let it set a variable instead, for which that loop's condition asks, or "
@@ -196,7 +196,7 @@ class _Examination:
             _check_trap(extent(path, self.facts), self.facts)
             branch = _branch_to(path.entry, self.facts)
             if any(branch in loop.loop.blocks for loop in self.loops.values()):
-                way_out = _LEAVES_TURNS if path.repeats else LEAVES
+                way_out = LEAVES_TURNS if path.repeats else LEAVES
                 raise Refused(f"the path jumps out of the annotated loop; {way_out}")
             if self._other_cases_lie_in_a_loop(path):
                 raise Refused(
@@ -476,7 +476,7 @@ def _place(
     targets = {t for label in blocks for t in facts.graph.successors(label) if t not in blocks}
     outside = targets - loop.blocks
     _check_trap(outside, facts)
-    way_out = _LEAVES_TURNS if path.repeats else LEAVES
+    way_out = LEAVES_TURNS if path.repeats else LEAVES
     if EXIT in outside:
         raise Refused(f"the path returns from the kernel; {way_out}")
     if outside:
