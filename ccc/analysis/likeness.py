@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from ccc.analysis.cfg import reachable
+from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.divergence import Divergence
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
@@ -53,6 +54,11 @@ def turns_likely_agree(loop: Loop, facts: Facts) -> bool:
     """Whether all lanes that begin a loop likely go round as often."""
     likely = LikelyDivergence.of(facts).divergent_branches
     return facts.deciding(loop).isdisjoint(likely)
+
+
+def go_round_alike(loop: Loop, facts: Facts) -> bool:
+    """The same, or whether its turns are a constant."""
+    return trip_count(loop, facts) is not None or turns_likely_agree(loop, facts)
 
 
 def likely_taken_together(entry: str, loop: Loop, facts: Facts) -> bool:

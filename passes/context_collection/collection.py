@@ -46,7 +46,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.likeness import turns_likely_agree
+from ccc.analysis.likeness import go_round_alike
 from ccc.analysis.paths.followers import chains
 from ccc.analysis.paths.model import (
     AnnotatedLoop,
@@ -250,10 +250,11 @@ def _flatten_hint(path: LeftPath, kernel: Kernel) -> str:
     except Refused:
         return ""
     counts = counted([path], kernel) or [said_or_guessed(path)]
+    if not counts[0].is_known and go_round_alike(nest.inner, kernel.facts):
+        return ""
     expected = flattening(nest, counts[0], kernel)
     worst = expected if counts[0].is_known else flattening_at_worst(nest, kernel)
-    may_differ = not counts[0].is_known and not turns_likely_agree(nest.inner, kernel.facts)
-    tells_nothing = may_differ and min(worst, expected) < NO_BOUND
+    tells_nothing = not counts[0].is_known and min(worst, expected) < NO_BOUND
     if max(worst, expected) < FLATTEN_GAIN and not tells_nothing:
         return ""
     if tells_nothing or worst < NO_BOUND:

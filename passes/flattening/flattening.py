@@ -40,9 +40,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
-from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.facts import Facts
-from ccc.analysis.likeness import turns_likely_agree
+from ccc.analysis.likeness import go_round_alike
 from ccc.analysis.paths.find import find_paths
 from ccc.analysis.paths.iteration_space import IterationSpace, find_iteration_space
 from ccc.analysis.paths.locate import INNER_LOOPS, annotated_loops, extent, is_no_loop, located
@@ -165,7 +164,7 @@ def _choice(nest: Nest, path: FoundPath, request: Request, kernel: Kernel) -> di
         return None
     if pooled:
         always = all(facts.dominators.dominates(path.entry, one) for one in nest.outer.latches)
-        agree = trip_count(nest.inner, facts) or turns_likely_agree(nest.inner, facts)
+        agree = go_round_alike(nest.inner, facts)
         if not always or flattening_at_worst(nest, kernel) < LOSS or (agree and not lanes):
             return None
     if _holds_more(kernel, path, nest, ARMS if pooled else OTHERS):
@@ -297,6 +296,7 @@ def _leave_others(kernel: Kernel, path: FoundPath, nest: Nest) -> None:
     around = [one.loop.blocks for one in _annotated_around(nest.outer.header, facts)]
     concerned = nest.outer.blocks.union(*around)
     line = f" (that on line {path.marker.span.line})"
+    of_loop = line.replace("that", "for the loop")
     for other in located(facts):
         if other.entry not in concerned or other.key == path.key or _is_first_turn(other, path):
             continue
@@ -306,7 +306,7 @@ def _leave_others(kernel: Kernel, path: FoundPath, nest: Nest) -> None:
             if nest.inner.blocks <= extent(other, facts):
                 left = _record(kernel, other, reason=AROUND_FLATTENED + line)
             else:
-                left = _record(kernel, other, reason=IN_FLATTENED + line)
+                left = _record(kernel, other, reason=IN_FLATTENED + of_loop)
         else:
             left = _record(kernel, other, reason=HOLDS_FLATTENED + line)
         request = kernel.request_of(left.path)

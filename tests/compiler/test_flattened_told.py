@@ -85,3 +85,31 @@ def test_what_iterations_hand_on_is_told_by_its_name(
 def test_a_counter_serves_iterations_that_update_memory(tmp_path: Path) -> None:
     source = COLLATZ.replace("END", "atomicMax(most, len);").replace("RESULT", "")
     assert said(source, tmp_path, Options()) == []
+
+
+ALIKE = """__global__ void k(const int *x, int *y, int turns, int n) {
+#pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        int row[64], top = 0;
+        for (int j = 0; j < turns; ++j) row[j] = x[j];
+#pragma ccc for variable
+        for (int t = 0; t < LAST; ++t)
+            for (int j = 1; j < turns; ++j) {
+                row[j] = max(row[j - 1], row[j]) + x[i * 64 + t];
+#pragma ccc if
+                if (row[j] > 9) row[j] = 0;
+                top += row[j];
+            }
+        y[i] = top;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(("last", "is_named"), [("turns", False), ("x[i]", True)])
+def test_flatten_is_not_named_where_all_lanes_go_round_as_often(
+    last: str, is_named: bool, tmp_path: Path
+) -> None:
+    line, *_ = said(ALIKE.replace("LAST", last), tmp_path, Options(strategy=COLLECT))
+    assert "(an array of the thread's own)" in line
+    assert ("strategy(flatten)" in line) == is_named

@@ -76,7 +76,7 @@ def test_of_two_inner_loops_one_is_flattened() -> None:
     first, other = remarks(marked[:start] + inner + second + marked[end:], "flatten")
     assert {(first.strategy, first.advice), (other.strategy, other.advice)} == {
         ("flatten", None),
-        ("leave", f"{IN_FLATTENED} (that on line 1); {way_out}"),
+        ("leave", f"{IN_FLATTENED} (for the loop on line 1); {way_out}"),
     }
 
 
