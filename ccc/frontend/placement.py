@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 _NOT_AT_RUN_TIME = re.compile(rb"if\s*(constexpr\b|!?\s*consteval\b)")
 _ELSE = re.compile(r"(?:\}\s*)?else\b")
 _LABEL = re.compile(r"(?!default\b)(\w+\s*:)(?!:)")
+_LONE_LOOP = '"ccc while", in a loop marked "ccc for" or in a kernel marked "ccc grid_stride"'
+"""What may serve a loop without paths in it that lies in no annotated one."""
 _ROUNDED = 0.05
 """How much more than 1 the shares of cases come to that were rounded."""
 PATHS = {
@@ -188,7 +190,7 @@ class Placement:
         other = self._directive_of(placed)
         return (
             f'"ccc {name}" stands {found}; '
-            + (f'write "ccc {other}", or ' if other else "")
+            + (f"write {other}, or " if other else "")
             + f"put it on the line before {placed.known.place}"
         )
 
@@ -256,10 +258,12 @@ class Placement:
         if kind in PLACES[placed.name][1]:
             return None  # it is the body that is missing
         if kind == "function_definition":
-            return "grid_stride" if is_in_kernel(placed.statement, self.blank) else None
-        if kind in LOOPS:
-            return "while" if self._in_loop(placed) else "for"
-        return next((name for name, (_, types) in PATHS.items() if kind in types), None)
+            return '"ccc grid_stride"' if is_in_kernel(placed.statement, self.blank) else None
+        if kind in LOOPS and not self._in_loop(placed):
+            is_around = placed.repeats or any(map(placed.holds, self.placed))
+            return '"ccc for"' if is_around else _LONE_LOOP
+        names = (name for name, (_, types) in PATHS.items() if kind in types)
+        return next((f'"ccc {name}"' for name in names), None)
 
     def hidden_end(self, placed: Placed) -> str | None:
         """Why the end of a statement, or of an arm, cannot be told from plain text.

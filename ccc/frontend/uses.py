@@ -103,7 +103,7 @@ def by_atomics(function: Node) -> list[Node]:
 
 
 def _changed_by(call: Node) -> Node | None:
-    """``p`` of ``atomicAdd(p, 1)`` and of ``atomicAdd(&p[i], 1)``."""
+    """``p`` of ``atomicAdd(p, 1)``, of ``atomicAdd(&p[i], 1)`` and of ``atomicAdd(p + i, 1)``."""
     name, arguments = (call.child_by_field_name(one) for one in ("function", "arguments"))
     if name is None or arguments is None or not (name.text or b"").startswith(b"atomic"):
         return None
@@ -114,8 +114,10 @@ def _changed_by(call: Node) -> Node | None:
 
 
 def _bare(node: Node | None) -> Node | None:
-    """``s``, ``s.x`` or ``s->x`` without parentheses; nothing else."""
+    """``s``, ``s.x`` or ``s->x`` without parentheses, also of ``s + i``; nothing else."""
     inner = node = updates.bare(node)
+    while inner is not None and updates.sides(inner)[1] in (b"+", b"-"):
+        inner = node = updates.bare(inner.child_by_field_name("left"))
     while inner is not None and inner.type == _MEMBER:
         inner = inner.child_by_field_name("argument")
     return node if inner is not None and inner.type == "identifier" else None

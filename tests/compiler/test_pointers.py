@@ -32,6 +32,32 @@ def test_a_pointer_in_a_structure_is_named(chain: str, access: str, tmp_path: Pa
     assert f'("{access}step", k.cu:4, PTX line' in line
 
 
+PROBED = """__global__ void k(unsigned *key, unsigned *bytes, const unsigned *x, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        unsigned h = x[i] * 2654435761u;
+#pragma ccc while
+        while (true) {
+            unsigned o = atomicCAS(PLACE, 0, x[i]);
+            if (o == 0 || o == x[i]) break;
+            h += 7;
+        }
+        atomicAdd(bytes + (h & 63), 1);
+    }
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["&key[h & 63]", "key + (h & 63)", "(key + 1) + (h & 63) - 1"])
+def test_a_pointer_is_named_however_a_place_behind_it_is_written(
+    place: str, tmp_path: Path
+) -> None:
+    line = said(PROBED.replace("PLACE", place), tmp_path, Options(strategy=COLLECT))[0]
+    assert 'look at what others may write ("key", k.cu:7, PTX line' in line
+    assert 'declare that "__restrict__"' in line
+
+
 WALK = """\
 struct Chain { const int *step; int *seen; };
 __global__ void walk(CHAIN, int n) {

@@ -43,6 +43,8 @@ def test_an_outermost_loop_that_holds_none_may_be_one_of_a_kernel_over_blocks() 
 def test_what_a_misplaced_annotation_holds_is_not_complained_of(directive: str) -> None:
     (error,) = errors(kernel(f"#pragma ccc {directive}", "for (int i = 0; i < n; ++i)", INSIDE))
     assert 'write "ccc for", or put it' in error
+    (error,) = errors(kernel(f"#pragma ccc {directive}", "for (int i = 0; i < n; ++i)", "f(i);"))
+    assert 'write "ccc while", in a loop marked "ccc for" or in a kernel marked "ccc grid_' in error
     apart = kernel("#pragma ccc while", "while (n)", "n--;").replace(
         "n--;\n}", f"n--;\n}}\n{INSIDE}"
     )
