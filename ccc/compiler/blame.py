@@ -65,6 +65,7 @@ _ABOUT = {
     UNINITIALISED: "uninitialised",
     "needs a value that the path computes": "carried",
     "needs what its iterations make": "carried",
+    "needs a clock or counter": "carried",
     "an iteration hands a value": "carried",
     "its turns hand on a value": "handed",
     LAST_TURN: "handed",
@@ -449,7 +450,7 @@ class Blame:
             about = "atomic"
         made = _FLOATING.search(text)
         kind = ("f64" if made[1] else "f32") if made else INTEGER if _INTEGER.search(text) else ""
-        names = suspects.names(remark.position, about, places, kind)
+        names = suspects.names(remark.position, about, places, kind, remark.arm)
         if about == "handed" and _PREDICATE.search(text):
             names = flags(suspects, remark.position) or names
         if LAST_TURN in text:

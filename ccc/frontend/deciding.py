@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 40
 """Of a condition that is shown."""
+_ARMS = {"then": "consequence", "else": "alternative"}
 _PARTS = ("condition", "consequence", "alternative")
 
 
@@ -35,6 +36,12 @@ def decides(loop: Node, is_meant: Callable[[Node], bool]) -> str | None:
         if name.text in own
     }
     return (names.pop() or b"").decode(errors="replace") if len(names) == 1 else None
+
+
+def arm_of(path: Node, arm: str) -> Node:
+    """The arm of a branch that is called ``then`` or ``else``, or all of another statement."""
+    field = _ARMS.get(arm)
+    return (path.child_by_field_name(field) if field else None) or path
 
 
 def asks_for(branch: Node, name: bytes) -> bool:

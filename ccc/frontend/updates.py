@@ -276,7 +276,7 @@ def misuse(loop: Node, name: str, by: str, handed: Collection[int] = frozenset()
     updates = [
         change
         for change, base in changes(loop)
-        if name_of(base) == text
+        if name_of(base) == text and not _is_taken(change)
         if by in (operation(change), flag(change))
         or any(one.start_byte <= change.start_byte < one.end_byte for one in taken if one)
     ]
@@ -288,6 +288,14 @@ def misuse(loop: Node, name: str, by: str, handed: Collection[int] = frozenset()
         if not any(one.start_byte <= use.start_byte < one.end_byte for one in known)
     )
     return min(others, key=lambda use: use.start_byte, default=None)
+
+
+def _is_taken(change: Node) -> bool:
+    """Whether what an assignment gives is used, as in ``a[n++]``."""
+    around = change.parent
+    while around is not None and around.type in ("parenthesized_expression", "comma_expression"):
+        around = around.parent
+    return around is not None and around.type not in ("expression_statement", "for_statement")
 
 
 def _branches(loop: Node, name: str, by: str) -> list[Node]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ccc.errors import Span
 from ccc.frontend import behind, pointers, reductions, updates
+from ccc.frontend.deciding import arm_of
 from ccc.frontend.handed import HandedOver, handed_over
 from ccc.frontend.marked_statements import MarkedStatements
 from ccc.frontend.syntax import (
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from ccc.frontend.placement import Placed, Placement
     from ccc.frontend.syntax import Node
 
-
 _IN_MEMORY = ("accessed", "written", "shared")
 
 
@@ -47,7 +47,9 @@ class Suspects(MarkedStatements):
         super().__init__(placement, lines, position)
         self._sets: dict[int, list[tuple[Node, tuple[str, int]]]] = {}
 
-    def names(self, at: Span, about: str, places: Sequence[Span] = (), kind: str = "") -> list[str]:
+    def names(
+        self, at: Span, about: str, places: Sequence[Span] = (), kind: str = "", arm: str = ""
+    ) -> list[str]:
         """The variables that a reason may speak of; those on the line at fault, if any are there,
         or else on that which calls what this is in.
 
@@ -58,6 +60,7 @@ class Suspects(MarkedStatements):
                 ``shared`` if that is in shared memory, or by what may be an ``atomic`` operation.
             places: the line at fault, as far as that is known, and the calls that it is in.
             kind: the PTX type of what is made there, if that is of floating-point.
+            arm: which arm of a branch is meant.
         """
         placed = self._at(at)
         if placed is None:
@@ -65,7 +68,9 @@ class Suspects(MarkedStatements):
         path, around = placed.statement, self._placement.around(placed)
         function = function_around(path) or path
         found = {
-            "carried": lambda: self._carried_behind(placed, places) or self._carried(placed, path),
+            "carried": lambda: (
+                self._carried_behind(placed, places) or self._carried(placed, arm_of(path, arm))
+            ),
             "handed": lambda: self._sums(placed) or handed_on(path),
             "uninitialised": lambda: uninitialised(path, around),
             "arrays": lambda: arrays(path, function),

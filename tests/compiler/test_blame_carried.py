@@ -360,3 +360,28 @@ def test_what_integers_make_is_nothing_of_floats_that_the_line_makes_too(tmp_pat
     (line,) = said(RING, tmp_path, Options(strategy=COLLECT))
     assert '("h", k.cu:9, PTX line ' in line
     assert '"s"' not in line
+
+
+ROWS = """__global__ void k(int *rows, int *score, int h) {
+    int *board = rows + threadIdx.x * h;
+    int write = h - 1, full = 0;
+#pragma ccc for
+    for (int read = h - 1; read >= 0; --read) {
+#pragma ccc if
+        if (board[read] % 16 != 15) {
+            board[write--] = board[read];
+        } else {
+            full++;
+        }
+    }
+    score[threadIdx.x] = full;
+}
+"""
+
+
+@pytest.mark.slow
+def test_of_an_arm_what_that_changes_is_blamed_and_no_index_is_a_sum(tmp_path: Path) -> None:
+    line = next(one for one in said(ROWS, tmp_path, Options()) if "(else)" in one)
+    assert 'nothing is left ("full"); if the loop only adds it up, say so' in line
+    line = said(ROWS.replace("full++", "full++; write--"), tmp_path, Options(strategy=COLLECT))[0]
+    assert "reduction(+: write" not in line

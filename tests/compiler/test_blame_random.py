@@ -82,3 +82,27 @@ def test_what_is_made_of_iterations_is_no_state_of_random_numbers(
     (line,) = told(draw, tmp_path)
     own = '; if no iteration needs "s" of another, declare it in the loop'
     assert f"{own}; else remove the annotation [in k]" in line
+
+
+TIMED = """__global__ void k(const float *x, float *y, long long *cycles, int n) {
+    long long spent = 0;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        long long begin = clock64();
+#pragma ccc if
+        if (x[i] > 0.8f) {
+            float v = x[i];
+            for (int j = 0; j < 50; ++j) v = sinf(v) + 0.1f;
+            y[i] = v;
+            spent += clock64() - begin;
+        }
+    }
+    cycles[threadIdx.x] = spent;
+}
+"""
+
+
+def test_a_time_that_is_taken_in_the_path_is_not_to_be_taken_before_it(tmp_path: Path) -> None:
+    (line,) = said(TIMED, tmp_path, Options(strategy=COLLECT))
+    assert 'read in the path or after it ("spent", k.cu:11, PTX line ' in line
+    assert "; take the time of the whole loop, or remove the annotation; a seed, which" in line

@@ -222,7 +222,8 @@ def _check_owner(
     if (culprit := next(times, None)) is not None:
         raise Refused(
             "the next iteration, or the code after the loop, needs a clock or counter that is read "
-            f"in the path or after it{at(culprit)}; read it before the path"
+            f"in the path or after it{at(culprit)}; take the time of the whole loop, or remove the "
+            "annotation; a seed, which is no time, may be read before the path"
         )
     writes = facts.memory.writers(instructions_of(path.region, facts))
     known = {i for i in needed if may_load and _is_left_alone(i, writes, facts)}
