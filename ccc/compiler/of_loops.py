@@ -85,7 +85,8 @@ def _what_ends(suspects: Suspects, at: Span, name: str) -> str:
     """What to do about a variable that the path sets, and that ends the annotated loop."""
     if not _goes_by(suspects, at, name):
         return _ENDS.format(name)
-    apart = _APART if suspects.is_branch(at) else ""
+    is_apart = suspects.set_behind(at, name) is not None
+    apart = _APART if suspects.is_branch(at) and not is_apart else ""
     return f"{_GOES_BY.format(name)}{apart}{_REMOVE}"
 
 

@@ -334,6 +334,17 @@ __global__ void __launch_bounds__(128) fetch(const float *x, float *y, int *next
         for (int k = 0; k < (int)v; ++k) y[i] += k;
     }
 }
+__global__ void decoded(const unsigned char *in, int len, int *out) {
+    int n = 0;
+    #pragma ccc for reduction(+: n)
+    for (int p = threadIdx.x * len; p < (threadIdx.x + 1) * len;) {
+        unsigned char v = in[p]; int more = 1;
+        #pragma ccc if
+        if (v > 200) { LONG v = v * 5 + in[v]; more = v & 3; }
+        n++; p += more;
+    }
+    out[threadIdx.x] = n;
+}
 __global__ void jumps(unsigned *table, const unsigned *keys, int n) {
     #pragma ccc for
     for (HEAD) {
@@ -381,6 +392,7 @@ CASES = [
         "read before the path",
     ),
     ("jumps", ["write a for, while or do loop, and mark that"], "ccc for variable"),
+    ("decoded", ['has left "p": remove the annotation'], "outside of the branch"),
     ("leaves", ["does nothing but leave the loop", ": remove the annotation"], "decide"),
 ]
 

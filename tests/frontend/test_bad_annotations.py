@@ -187,7 +187,9 @@ def test_a_reduction_of_what_is_set_otherwise(
     operation: str, updates: str, told: str | None
 ) -> None:
     """Which the PTX tells, too, but then nobody hears of the clause."""
-    text = loop(f"#pragma ccc if\nif (x[i]) {{ {updates} }}").replace("int n)", "int n, int s, int m)")
+    text = loop(f"#pragma ccc if\nif (x[i]) {{ {updates} }}").replace(
+        "int n)", "int n, int s, int m)"
+    )
     text = text.replace("ccc for", f"ccc for reduction({operation}: s)")
     said = [warning.message for warning in mark(text, "k.cu").warnings]
     expected = (
@@ -206,7 +208,9 @@ def test_an_operation_that_no_reduction_is_by(update: str) -> None:
     told = complaint(text.replace("ccc for", "ccc for reduction(*: s)"))
     unknown = 'unknown reduction "*"; the operations are + min max & | ^; for others,'
     assert f"{unknown} have" in told
-    inner = text.replace("#pragma ccc if", "#pragma ccc for variable reduction(*: s)\nwhile (s > 1)")
+    inner = text.replace(
+        "#pragma ccc if", "#pragma ccc for variable reduction(*: s)\nwhile (s > 1)"
+    )
     assert f"{unknown} remove it" in complaint(inner)
 
 

@@ -100,7 +100,7 @@ def _refuse_barrier(instruction: Instruction, annotated: FoundLoop, facts: Facts
             f"the annotated loop copies asynchronously{at(instruction)}; load directly what it "
             "copies, or let another loop copy it"
         )
-    advice = "mark a loop between two barriers"
+    advice = "mark a loop between two barriers, where there is one, or remove the annotation"
     is_apart = is_in_a_branch(instruction, annotated.loop, facts)
     if is_apart and waits_for_the_block(
         instruction.name, instruction.modifiers, instruction.operands
