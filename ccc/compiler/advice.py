@@ -92,6 +92,10 @@ ADVICE = {
     "the annotated loop never ends": "let a condition end it",
     "the path never comes back": "let the branch end",
     "the path allocates": "use an array of a fixed size",
+    "its branch has no other arm": (
+        'it is for an "if" with an "else", or for a "switch": ask for another strategy, or remove '
+        "the annotation"
+    ),
     "the opcode": "leave it out of this kernel, or teach it to ccc (docs/add-an-opcode.md)",
     "the code is compiled for the debugger": "compile without -G; -lineinfo is fine",
 }

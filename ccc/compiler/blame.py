@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ccc.analysis.paths.array_hints import ANOTHER_LOOP, IN_PATH
-from ccc.analysis.paths.carried_values import REDUCTION_HINT
+from ccc.analysis.paths.carried_values import KEEP_OUT, REDUCTION_HINT
 from ccc.analysis.paths.find import LOOP_LEFT
 from ccc.analysis.paths.induction import LAST_TURN, SUMS, TO_SHARE
 from ccc.analysis.paths.own_columns import OWN_COLUMNS
@@ -289,7 +289,7 @@ class Blame:
             if kept := kept_otherwise(suspects, remark.position, wrong):
                 return text.replace(match[0], kept)
             uses = dict.fromkeys(f"{use.file}:{use.line}" for use in wrong.values() if use)
-            more = f"{MISUSED_AT} what it does in {' and '.join(uses)}" if uses else ""
+            more = f"{MISUSED_AT} what it does in {' and '.join(uses)}{KEEP_OUT}" if uses else ""
             named = match[0].replace(f"({match[1]})", f"({' or '.join(wrong)})", 1)
             return text.replace(match[0], named + more)
         declared = set(match[1].split(" or "))

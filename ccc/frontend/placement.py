@@ -17,6 +17,7 @@ from ccc.frontend.syntax import (
     body_of,
     cases_of,
     closing_brace,
+    every_node,
     function_around,
     function_name,
     functions_in,
@@ -40,6 +41,7 @@ _ELSE = re.compile(r"(?:\}\s*)?else\b")
 _LABEL = re.compile(r"(?!default\b)(\w+\s*:)(?!:)")
 _LONE_LOOP = '"ccc while", in a loop marked "ccc for" or in a kernel marked "ccc grid_stride"'
 """What may serve a loop without paths in it that lies in no annotated one."""
+_CHOICE = "conditional_expression"
 _ROUNDED = 0.05
 """How much more than 1 the shares of cases come to that were rounded."""
 PATHS = {
@@ -253,7 +255,8 @@ class Placement:
         return f'; write "ccc {placed.name} strategy(flatten)" if they depend on one another'
 
     def _directive_of(self, placed: Placed) -> str | None:
-        """The directive, if any, that speaks of the statement before which another one stands."""
+        """What to write, if anything: the directive that speaks of the statement before which another
+        one stands, or that statement in another way."""
         kind = placed.statement.type
         if kind in PLACES[placed.name][1]:
             return None  # it is the body that is missing
@@ -263,7 +266,10 @@ class Placement:
             is_around = placed.repeats or any(map(placed.holds, self.placed))
             return '"ccc for"' if is_around else _LONE_LOOP
         names = (name for name, (_, types) in PATHS.items() if kind in types)
-        return next((f'"ccc {name}"' for name in names), None)
+        if (found := next(names, None)) is not None:
+            return f'"ccc {found}"'
+        nodes = every_node(placed.statement) if placed.name == "if" else ()
+        return 'the "?:" as an "if"' if any(one.type == _CHOICE for one in nodes) else None
 
     def hidden_end(self, placed: Placed) -> str | None:
         """Why the end of a statement, or of an arm, cannot be told from plain text.
@@ -342,8 +348,9 @@ class Placement:
             return None  # it is told of that one
         if placed.name == "for" and self._in_loop(placed):
             return (
-                '"ccc for" makes no path of a loop inside an annotated one; did you mean '
-                '"ccc for variable", if its turns are independent, or else "ccc while"?'
+                '"ccc for" makes no path of a loop inside an annotated one; remove it if all lanes '
+                'go round as often; did you mean "ccc for variable", if its turns are '
+                'independent, or else "ccc while"?'
             )
         what = "loop" if placed.name == "for" else "kernel"
         return (

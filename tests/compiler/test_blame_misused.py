@@ -73,7 +73,8 @@ def test_where_a_reduction_is_read_or_set_is_told(
     clause: str, path: str, parts: dict[str, str], place: str, tmp_path: Path
 ) -> None:
     line = told(tmp_path, path, clauses=f"reduction({clause})", **parts)
-    assert line.endswith(f", by that operation; in the way is what it does in {place} [in k]")
+    told_so = f"; in the way is what it does in {place}; keep that out of the loop, or remove the"
+    assert line.endswith(f", by that operation{told_so} annotation [in k]")
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,7 @@ def test_the_caret_is_under_the_word() -> None:
     [
         ("#pragma ccc if\nx[i]++;", '"ccc if" stands before "x[i]++;"'),
         ("#pragma ccc for\nif (a) b();", '"ccc for" stands before "if (a) b();"'),
+        ("#pragma ccc if\nx[i] = a ? b() : c();", '; write the "?:" as an "if", or put it on the'),
         ("#pragma ccc switch\nswitch (a) case 3: b();", "whose cases are in no braces"),
         ("#pragma ccc if\nif constexpr (A) b();", '"if constexpr" is no branch at run time'),
         (

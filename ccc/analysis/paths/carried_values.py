@@ -53,6 +53,8 @@ IF_LATE = (
 
 ASKED_BY = ", by which the branch is taken: as it is, remove the annotation"
 """Of a comparison with what all iterations before have found."""
+KEEP_OUT = "; keep that out of the loop, or remove the annotation"
+"""Of what a loop does with the variable of a reduction beside its updates."""
 
 SET_IN_LOOP = "declare the variable in the loop, or give it a value there"
 
@@ -314,7 +316,8 @@ def reduction_hint(path: CheckedPath, facts: Facts) -> str:
         carried = sorted(facts.liveness.live_in(loop.header), key=by_name)
         misfits = (find_misfit(register, loop, facts) for register in carried)
         if (misfit := next(filter(None, misfits), None)) is not None:
-            hint += f"; in the way is{at(misfit)}{ASKED_BY * _only_asks(misfit, path, facts)}"
+            way_out = ASKED_BY if _only_asks(misfit, path, facts) else KEEP_OUT
+            hint += f"; in the way is{at(misfit)}{way_out}"
         if any(one.bits == NARROW for one in written_in(path, facts).intersection(carried)):
             hint += f"; {TOO_NARROW}"
     if declared.intersection(EXTREMES) and any(
