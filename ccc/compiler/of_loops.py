@@ -24,8 +24,8 @@ ON_LOOP = "say so on the loop"
 _JUMPS = re.compile("the path (?:jumps out of|returns from) [^;]*")
 
 _IN_BRANCH = (
-    "let the branch set a variable instead, for which its loop's condition asks, and mark that loop "
-    '"ccc while": break, goto and return come too late there'
+    "let the branch set a variable instead, for which its loop's condition asks, and mark that "
+    'loop "ccc while": break, goto and return come too late there'
 )
 _NO_TASK = "; a branch that does nothing but leave the loop has no task: remove the annotation"
 _AROUND = (

@@ -255,8 +255,8 @@ class Placement:
         return f'; write "ccc {placed.name} strategy(flatten)" if they depend on one another'
 
     def _directive_of(self, placed: Placed) -> str | None:
-        """What to write, if anything: the directive that speaks of the statement before which another
-        one stands, or that statement in another way."""
+        """What to write, if anything: the directive that speaks of the statement before which
+        another one stands, or that statement in another way."""
         kind = placed.statement.type
         if kind in PLACES[placed.name][1]:
             return None  # it is the body that is missing

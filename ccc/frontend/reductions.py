@@ -170,8 +170,8 @@ def _is_compared(change: Node, base: bytes) -> bool:
 
 
 def _is_other(value: Node, base: bytes, by: str, own: Collection[bytes]) -> bool:
-    """Whether a value is certainly no update of a variable, being made of what others are set to, or
-    by another sign. What a loop declares as its ``own`` may be an update, as a flag may."""
+    """Whether a value is certainly no update of a variable, being made without it or by another
+    sign. What a loop declares as its ``own`` may be an update, as a flag may."""
     value = updates.bare(value) or value
     parts = [value.child_by_field_name(one) for one in ("consequence", "alternative")]
     if value.type == "conditional_expression":

@@ -329,10 +329,8 @@ def test_what_iterations_hand_on_is_told_a_way_that_there_is(tmp_path: Path) -> 
     assert len(lines) == len(WAYS)
     for line, (name, (_, behind, advice)) in zip(lines, WAYS.items(), strict=True):
         place = source[: source.index(behind or "no such")].count("\n") + 1 if behind else 0
-        assert (
-            f"; if no iteration needs {advice.replace('LINE', f'k.cu:{place}')}; else remove the annotation [in {name}]"
-            in line
-        )
+        told = advice.replace("LINE", f"k.cu:{place}")
+        assert f"; if no iteration needs {told}; else remove the annotation [in {name}]" in line
     assert said(of_several(FOLLOWED, "strategy(tile(3))"), tmp_path, Options()) == []
     merged = {"merged": ("d = 1;", f"if (d > 0) {{ {WAYS['moments'][0]} }}")}
     declined, *_ = said(of_several(merged, "strategy(tile(3))"), tmp_path, Options())

@@ -345,6 +345,13 @@ __global__ void decoded(const unsigned char *in, int len, int *out) {
     }
     out[threadIdx.x] = n;
 }
+__global__ void one_arm(const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float v = x[i];
+    #pragma ccc if strategy(meld)
+    if (v < 0) v = expf(v) - n;
+    y[i] = v;
+}
 __global__ void jumps(unsigned *table, const unsigned *keys, int n) {
     #pragma ccc for
     for (HEAD) {
@@ -393,6 +400,7 @@ CASES = [
     ),
     ("jumps", ["write a for, while or do loop, and mark that"], "ccc for variable"),
     ("decoded", ['has left "p": remove the annotation'], "outside of the branch"),
+    ("one_arm", ['or for a "switch": ask for another strategy, or remove the'], "align"),
     ("leaves", ["does nothing but leave the loop", ": remove the annotation"], "decide"),
 ]
 
