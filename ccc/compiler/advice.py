@@ -182,6 +182,15 @@ DECLINED = {
         "compute from the bound what it needs, or ask for strategy(merge)"
     ),
     "a branch beside it": "ask on the inner loop itself, or for strategy(leave) on the branch",
+    **dict.fromkeys(
+        (
+            "its iterations may use the shared memory of a block",
+            "its iterations hold what may belong to their block",
+            "the loop around it lies in a loop",
+            "more is done before or after the loop around it",
+        ),
+        "ask for strategy(refill(8)), or for none",
+    ),
     "its tasks add to a reduction": "add up with an atomic operation, or ask for strategy(queue)",
 }
 """The same of a strategy that does not apply, where something else was done."""

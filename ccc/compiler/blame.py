@@ -16,7 +16,7 @@ from ccc.analysis.paths.own_columns import OWN_COLUMNS
 from ccc.analysis.paths.seen_late import SEEN_LATE
 from ccc.compiler.advice import parts_of, with_rest
 from ccc.compiler.cases import SourceCases
-from ccc.compiler.handing_on import REMOVE, hindrance, is_for_tiles, way_out, with_atomic
+from ccc.compiler.handing_on import REMOVE, elsewhere, hindrance, is_for_tiles, way_out, with_atomic
 from ccc.compiler.lacking_clauses import (
     KEEPS,
     MISUSED_AT,
@@ -77,6 +77,7 @@ _ABOUT = {
     OWN_COLUMNS: "accessed",
     "use the same memory": "written",
     "may access the same memory": "accessed",
+    "may use the shared memory": "accessed",
     "a lock may ": "accessed",
     "its turns look at what others may write": "accessed",
     "its turns may wait for one another": "accessed",
@@ -89,7 +90,10 @@ _ABOUT = {
 """What a reason is about, by words of it; the first counts."""
 OWN = "declare it in the loop"
 SEEDED = f"as of random numbers, {OWN}, and seed it there"
-ALL_OWN = "declare in the loop what no iteration needs of another"
+ALL_OWN = (
+    "if the loop only adds up what it hands on, or keeps the least or the most, say so on the "
+    "loop: reduction(op: variables); else declare in the loop what no iteration needs of another"
+)
 SEVERAL = (
     "if the loop only adds them up, or keeps the least or the most, say so on the loop: "
     "reduction(op: variables); else declare in the loop those that no iteration needs of another"
@@ -176,6 +180,7 @@ class Blame:
         text = with_bound(suspects, at, with_arrays(suspects, at, text))
         places = self._places(int(first[1])) if first else []
         names = self._names(remark, text, places)
+        text = elsewhere(suspects, at, text)
         if not names and _about(text) == "arrays":
             text, names = self._with_variables(remark, text, places)
         text = with_whole(suspects, at, respelled(suspects, at, text, names), names)

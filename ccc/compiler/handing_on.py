@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ccc.analysis.paths.carried_values import BY_ATOMIC
+from ccc.analysis.paths.carried_values import BY_ATOMIC, REDUCTION_HINT
 from ccc.frontend import behind
 from ccc.frontend.behind import Where
 from ccc.frontend.updates import REDUCING
@@ -31,6 +31,10 @@ _BY_TILE = (Where.INSIDE, Where.BEHIND)
 """What asks for a strategy that no switch can have of which a case goes on in the next one."""
 
 
+_ELSEWHERE = (
+    "if the loop only adds up what comes of it, or keeps the least or the most, say so on the "
+    "loop, by the variable's name there: reduction(op: variable)"
+)
 REMOVE = "remove the annotation"
 """Where the strategy that may serve is asked for already: why it does not is told by itself."""
 
@@ -65,6 +69,17 @@ def way_out(
     if where in _BY_TILE and (is_asked or (found and behind.goes_on(found[0]))):
         return ""
     return _WAYS[where].format(" and ".join(f'"{one}"' for one in names))
+
+
+def elsewhere(suspects: Suspects | None, at: Span, text: str) -> str:
+    """A reason that would offer reductions, of a path in a function without its annotated loop,
+    where variables have other names, or none."""
+    found = suspects.statements(at) if suspects else None
+    is_alone = found is not None and found[0] == found[1]
+    if not is_alone:
+        return text
+    more = f"; else {REMOVE}" * text.endswith(REDUCTION_HINT)
+    return text.replace(REDUCTION_HINT, _ELSEWHERE + more)
 
 
 def with_atomic(suspects: Suspects | None, at: Span, text: str, names: Sequence[str]) -> str:

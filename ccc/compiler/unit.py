@@ -36,7 +36,9 @@ LTO_REFUSED = (
     "link-time optimisation stores code that ccc does not see; "
     "leave out -dlto (-lto, code=lto_*), or give --ccc-off"
 )
-NEVER_TAKEN = "no code is left of this path: the compiler found that it is never taken"
+NEVER_TAKEN = (
+    "no code is left of this path: the compiler found that it is never taken; remove the annotation"
+)
 NOTHING_INSIDE = (
     "no annotated path stands inside this loop, nor in what it calls, so that there is nothing to "
     "collect; mark a branch or a loop in it"

@@ -221,7 +221,7 @@ def extreme_branches(path: Node) -> Iterator[tuple[str, str, Node]]:
         given: dict[bytes, set[bytes]] = {}
         for change in every(taken, lambda node: node.type in CHANGES):
             place, value = place_of(change), change.child_by_field_name("right")
-            if place is not None:
+            if place is not None and any(child.type == "=" for child in change.children):
                 given.setdefault(text_of(place), set()).add(text_of(value) if value else b"")
         if any(node.type == "!" for node in every_node(condition)):
             continue

@@ -33,7 +33,7 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
     missed = [one for one in kernel.records if one.reason and not one.remark.has_vanished]
     refused = {one.marker.identifier for one in missed}
     entries = {one.path.entry for one in missed}
-    wanted = {loop.key for path in every if _is_worth_it(every[path]) for loop in needed(path)}
+    wanted = {loop.key for path in every for loop in needed(path)}
     advised = {
         path.key: name
         for path, chosen in every.items()

@@ -281,6 +281,7 @@ class Chosen:
         beside = f", in place of {self.sharing} on the loop around it" if self.sharing else ""
         insist = f"strategy({name}) insists{beside}"
         loses = is_barred or self._gains_nothing(name) or not self._serves_all(name)
+        loses |= self.is_little and not self.is_known
         instead = "" if self.is_wanted else REMOVE
         if loses and self._is_empty:
             return instead

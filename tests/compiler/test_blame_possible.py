@@ -352,6 +352,52 @@ __global__ void one_arm(const float *x, float *y, int n) {
     if (v < 0) v = expf(v) - n;
     y[i] = v;
 }
+template <typename T> __device__ void in_strides(int n, T &&each) {
+    #pragma ccc for
+    for (HEAD) each(i);
+}
+__global__ void given(const float *x, float *y, int n) {
+    float sum = 0;
+    in_strides(n, [&](int i) {
+        float v = x[i];
+        #pragma ccc if
+        if (v > 3) { LONG v = v * 0.5f + sqrtf(v); sum += v; }
+    });
+    y[threadIdx.x] = sum;
+}
+__global__ void captured(const float *x, float *y, int n) {
+    float sum = 0, most = 0;
+    auto add = [&](float v) { sum += v; most = fmaxf(most, v); };
+    #pragma ccc for
+    for (HEAD) {
+        float v = x[i];
+        #pragma ccc if
+        if (v > 3) { LONG v = v * 0.5f + sqrtf(v); add(v); }
+    }
+    y[threadIdx.x] = sum + most;
+}
+__global__ void budget(const int *cost, int *taken, int *left, int n) {
+    int money = 300, number = 0;
+    #pragma ccc for
+    for (HEAD) {
+        int c = cost[i];
+        #pragma ccc if
+        if (c <= money) { money -= c; number++; }
+    }
+    taken[threadIdx.x] = number; left[threadIdx.x] = money;
+}
+__global__ void __launch_bounds__(64) looked_up(const int *x, int *y, int n) {
+    __shared__ int table[4];
+    if (threadIdx.x < 4) table[threadIdx.x] = threadIdx.x + 1;
+    __syncthreads();
+    #pragma ccc for
+    for (HEAD) {
+        int v = x[i], c = 0;
+        #pragma ccc while strategy(counter(8))
+        while (v != 1) { v = v & 1 ? 3 * v + 1 : v / 2; c += table[v & 3]; }
+        y[i] = c;
+    }
+}
 __global__ void jumps(unsigned *table, const unsigned *keys, int n) {
     #pragma ccc for
     for (HEAD) {
@@ -401,6 +447,10 @@ CASES = [
     ("jumps", ["write a for, while or do loop, and mark that"], "ccc for variable"),
     ("decoded", ['has left "p": remove the annotation'], "outside of the branch"),
     ("one_arm", ['or for a "switch": ask for another strategy, or remove the'], "align"),
+    ("given", ['("sum", ', "'s name there: reduction(op: variable); else remove"], "(+"),
+    ("captured", ["say so on the loop of line", "reduction(op: variables); else declare"], "(+"),
+    ("budget", ["no reduction serves"], "reduction(+: money"),
+    ("looked_up", ['("table", ', "ask for strategy(refill(8)), or for none"], "no such"),
     ("leaves", ["does nothing but leave the loop", ": remove the annotation"], "decide"),
 ]
 
