@@ -197,10 +197,12 @@ def _same_memory(atom: Instruction, path: CheckedPath, facts: Facts) -> str:
     them apart."""
     apart = facts.memory.apart
     region = instructions_of(path.region, facts)
-    others = (one for one in region if not are_other_fields(one, atom, facts))
-    clash = facts.memory.find_conflict(others, [atom])
-    if clash is None or clash[0] is atom:
+    others = (one for one in region if one is not atom and not are_other_fields(one, atom, facts))
+    found = (facts.memory.find_conflict([one], [atom]) for one in others)
+    clashes = sorted(filter(None, found), key=lambda pair: apart.could_be(*pair))
+    if not clashes:
         return ""
+    clash = clashes[0]  # one that no promise tells apart, if there is any
     can_be_said = apart.could_be(*clash) and all(map(apart.may_be_restricted, clash))
     way_out = (
         ', which cannot be if both pointers are declared "__restrict__"' if can_be_said else ""
