@@ -320,7 +320,8 @@ def test_notes_stand_at_their_lines(source: Path, capsys: pytest.CaptureFixture[
     at = shown.index("   16         #pragma ccc if")
     assert "left as it was: there is a barrier in the annotated loop (k.cu:18, " in shown[at + 1]
     assert shown[at + 1].endswith("[in meet]")
-    assert shown[at + 2].strip() == "What to do: mark a loop between two barriers"
+    told = "mark a loop between two barriers, where there is one, or remove the annotation"
+    assert shown[at + 2].strip() == f"What to do: {told}"
     at = shown.index("   22     #pragma ccc for")
     assert "no annotated path stands inside this loop" in shown[at + 1]
     assert shown[-1] == "compiled for compute_90: 1 applied, 1 refused, 1 warning"
