@@ -231,8 +231,8 @@ class LoopCost:
         """
         task = one.own + one.rest + exchange(ARMS[name].task) + WORD * one.words
         work = task * executions + exchange(ARMS[name].visit) * visits
-        # Where all take it, no lane is left that runs the rest itself.
-        return work + one.rest * -comes if one.lanes.take_all else work
+        # No lane is left that runs the rest itself where all are known to take it. One would do.
+        return work + one.rest * -comes if one.lanes.take_all and one.lanes.is_known else work
 
     def _memory(self, sectors: float) -> Work:
         """So many of them, as far as anybody waits for them."""
