@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -201,14 +201,18 @@ class LoopConditions:
             seen.add(one)
             for maker in self.makers.get(one, ()):
                 if maker not in found and maker not in but:
-                    found.add(maker)
-                    worklist += maker.used()
-                    if maker.space == "param":
-                        worklist += [symbol.name for symbol in maker.symbols()]
-                    for writer in self.written_for(maker):
-                        worklist += writer.used()
-                        found |= {writer} if writer.effects & Effect.CALL else set()
+                    writers = self.written_for(maker)
+                    found |= {maker, *(one for one in writers if one.effects & Effect.CALL)}
+                    worklist += self.sources(maker)
         return found
+
+    def sources(self, maker: Instruction) -> Iterator[Register | str]:
+        """The registers, and the variables of a call, that an instruction makes its result from."""
+        yield from maker.used()
+        if maker.space == "param":
+            yield from (symbol.name for symbol in maker.symbols())
+        for writer in self.written_for(maker):
+            yield from writer.used()
 
     def made_by(self, names: Collection[str], register: Register) -> set[Instruction] | None:
         """What the loop makes a register from, if it takes no other instructions than these."""

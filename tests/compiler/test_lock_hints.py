@@ -315,11 +315,12 @@ def test_what_is_drawn_anew_in_each_turn_is_not_waited_for(
     assert not serves or found == []
 
 
-KEPT = """__global__ void k(const int *x, int *next, int *served, int *mine, int *sum, int n) {
+KEPT = """__device__ __noinline__ int look(const int *__restrict__ of, int at) { return of[at]; }
+__global__ void k(const int *x, const int *__restrict__ places, int *next, int *served, int *mine, int *sum, int n) {
 #pragma ccc for
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
-        int v = x[i];
-        *(volatile int *)&mine[i] = atomicAdd(next, v & 1);
+        int v = x[i], drawn = atomicAdd(next, v & 1);
+        *(volatile int *)&mine[i] = drawn;
 #pragma ccc if
         if (v & 1) {
             while (atomicMax(served, 0) != READ) { }
@@ -333,7 +334,12 @@ KEPT = """__global__ void k(const int *x, int *next, int *served, int *mine, int
 """
 
 
-@pytest.mark.parametrize("read", ["*(volatile int *)&mine[i]", "atomicAdd(&mine[i], 0)"])
-def test_what_was_drawn_before_is_waited_for_through_memory_too(read: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "read", ["*(volatile int *)&mine[i]", "atomicAdd(&mine[i], 0)", "look(places, drawn)"]
+)
+def test_what_was_drawn_before_is_waited_for_by_way_of_memory_too(
+    read: str, tmp_path: Path
+) -> None:
+    """And of functions."""
     (line,) = said(KEPT.replace("READ", read), tmp_path, Options(strategy=COLLECT))
     assert "hangs on what it has drawn before the path" in line

@@ -161,9 +161,9 @@ def _check_draws(spin: Spin, path: CheckedPath, facts: Facts) -> None:
     if waits is None or waits.blocks == path.loop.loop.blocks:
         return
     deciding = LoopConditions(waits, facts).of(*waits.blocks).difference(spin.polls)
+    conditions = LoopConditions(path.loop.loop, facts)
     asked = {register for one in deciding for register in one.used()}
-    asked = {source for register in asked for source in _made_of(register, waits, facts)}
-    makers = LoopConditions(path.loop.loop, facts).behind(asked)
+    makers = conditions.behind({s for one in asked for s in _made_of(one, waits, conditions)})
     blocks = (facts.blocks[label] for label in _before(path, facts) - waits.blocks)
     drawn = (one for block in blocks for one in block.instructions if one in makers)
     if (draw := next((one for one in drawn if one.name == "atom"), None)) is not None:
@@ -173,20 +173,20 @@ def _check_draws(spin: Spin, path: CheckedPath, facts: Facts) -> None:
         )
 
 
-def _made_of(register: Register, waits: Loop, facts: Facts) -> tuple[Register, ...]:
+def _made_of(
+    register: Register, waits: Loop, conditions: LoopConditions
+) -> Iterable[Register | str]:
     """What a loop makes a register of in each turn; the register itself if it does not.
 
     Of what it was before the loop its first turn alone knows, as where nvcc has put the first
     insertion into a table before the loop of further ones: there a lane may end, but not wait.
-    What it looks at may have been written before.
     """
+    facts = conditions.facts
     made = facts.written_in(waits.blocks, register)
     if len(made) == 1 and made[0][1].guard is None:
         ((label, maker),) = made
-        draws = maker.name == "atom" and not changes_nothing(maker, facts)
-        looks = not draws and maker.effects & (Effect.READ | Effect.CALL)
-        if not looks and all(facts.dominators.dominates(label, latch) for latch in waits.latches):
-            return maker.used()
+        if all(facts.dominators.dominates(label, latch) for latch in waits.latches):
+            return conditions.sources(maker)
     return (register,)
 
 
