@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -59,7 +59,7 @@ class Annotation:
 class Annotations:
     """The annotations of one text: ``read`` finds them."""
 
-    def __init__(self, code: bytes, filename: str, macros: Collection[str] | None):
+    def __init__(self, code: bytes, filename: str, macros: Mapping[str, str] | None):
         self.code = code
         self.lines = LineMap(code, filename)
         self.pragmas = list(pragmas(code))

@@ -7,7 +7,7 @@ name in code that the user has not written.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.errors import closest, did_you_mean, nearest, short
@@ -59,7 +59,7 @@ class ClauseNames:
         macros: the macros that it may use, None where they are expanded.
     """
 
-    def __init__(self, root: Node, code: bytes, blank: bytes, macros: Collection[str] | None):
+    def __init__(self, root: Node, code: bytes, blank: bytes, macros: Mapping[str, str] | None):
         self._root = root
         self._code = code
         self._blank = blank

@@ -48,6 +48,14 @@ def definitions(texts: Iterable[str], options: Sequence[str]) -> Iterator[tuple[
         yield (name[0], value[name.end() :]) if name else (value, "")
 
 
+def together(definitions: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """What each of these macros may stand for: all that it is defined as in turn."""
+    found: dict[str, str] = {}
+    for name, text in definitions:
+        found[name] = f"{found.get(name, '')} {text.removeprefix('=')}"
+    return found
+
+
 def _directives(text: str) -> str:
     """A text in which directives stand as a preprocessor sees them."""
     code = text.encode(errors="surrogateescape")

@@ -7,16 +7,20 @@ they are written in.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ccc.frontend.no_code import HASH, in_directives
-from ccc.frontend.syntax import function_name, identifiers_in, parameters
+from ccc.frontend.syntax import function_name, parameters
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
 _RESTRICT = frozenset(("__restrict__", "__restrict"))
+_WORDS = re.compile(r"[\w\s*&]*")
+_BEFORE = re.compile(r'[\w\s*&"(),]*')
+"""What a macro stands for that hides no parameter, and before the name no further function."""
+
 _CONDITIONAL = re.compile(HASH + rb"(if|el|endif)", re.MULTILINE)
 
 
@@ -29,18 +33,19 @@ def conditionals(code: bytes) -> list[bytes]:
     return _CONDITIONAL.findall(in_directives(code))
 
 
-def is_head_certain(function: Node, at: int, code: bytes, macros: Collection[str]) -> bool:
+def is_head_certain(function: Node, at: int, code: bytes, macros: Mapping[str, str]) -> bool:
     """Whether no ``#if`` that chooses among heads is in that of a function, or ends behind it, and
     no macro hides what the parameters are.
 
-    Several may: of ``Pair<int`` and ``int>::type *p`` a comma is read as one between parameters,
-    and a third with two parameters makes up for that, so that not even their number tells.
+    One that stands for more than words may: of ``Pair<int`` and ``int>::type *p`` a comma is read
+    as one between parameters, and a third with two parameters makes up for that, so that not even
+    their number tells.
 
     Args:
         function: the function, with its body.
         at: a place up to which the text has to belong to that head, too.
         code: the text.
-        macros: the macros that it may use.
+        macros: the macros that it may use, and what they stand for.
     """
     body = function.child_by_field_name("body")
     if body is None:
@@ -50,8 +55,9 @@ def is_head_certain(function: Node, at: int, code: bytes, macros: Collection[str
     if is_hidden or not _RESTRICT.isdisjoint(macros):
         return False
     if listed is not None:
-        names = {(one.text or b"").decode(errors="replace") for one in identifiers_in(listed)}
-        if listed.has_error or len(names.intersection(macros)) > 1:
+        before = code[function.start_byte : listed.start_byte]
+        inside = code[listed.start_byte : listed.end_byte]
+        if listed.has_error or _hides(before, _BEFORE, macros) or _hides(inside, _WORDS, macros):
             return False
     if conditionals(code[function.start_byte : body.start_byte]):
         return False
@@ -61,3 +67,14 @@ def is_head_certain(function: Node, at: int, code: bytes, macros: Collection[str
         if depth < 0 or (word == b"el" and not depth):
             return False
     return True
+
+
+def _hides(code: bytes, plain: re.Pattern[str], macros: Mapping[str, str]) -> bool:
+    """Whether a macro in a piece of code stands for other macros, or for more than is plain."""
+    used = set(re.findall(r"\w+", code.decode(errors="replace"))) & macros.keys()
+    return any(
+        not plain.fullmatch(macros[name])
+        or macros[name].count("(") != macros[name].count(")")
+        or not macros.keys().isdisjoint(re.findall(r"\w+", macros[name]))
+        for name in used
+    )

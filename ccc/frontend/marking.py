@@ -13,7 +13,7 @@ Works on preprocessed text, where macros are expanded, and on a plain source fil
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -61,7 +61,7 @@ def mark(
     filename: str,
     *,
     without: Collection[int] = (),
-    macros: Collection[str] | None = None,
+    macros: Mapping[str, str] | None = None,
     values: Collection[int] = (),
 ) -> Marked:
     """Put markers where the annotations of ``text`` say; lines stay where they are.
@@ -85,7 +85,7 @@ class Annotated:
     """A text whose annotations are read, once for several ways to mark it; arguments as of
     :func:`mark`."""
 
-    def __init__(self, text: str, filename: str, macros: Collection[str] | None = None):
+    def __init__(self, text: str, filename: str, macros: Mapping[str, str] | None = None):
         self.text = text.removeprefix(BOM)  # markers are declared before it
         self.filename = filename
         self._macros = macros

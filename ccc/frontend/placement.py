@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -137,7 +137,7 @@ class Placement:
         root: Node,
         code: bytes,
         blank: bytes,
-        macros: Collection[str] | None,
+        macros: Mapping[str, str] | None,
         source: Callable[[int], str],
     ):
         self.root = root

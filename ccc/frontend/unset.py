@@ -24,7 +24,7 @@ what is collected anyway had better stay as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ccc.frontend.syntax import every_node
@@ -43,7 +43,7 @@ _BLOCKS = ("compound_statement", "case_statement")
 _CONSTANT = re.compile(rb"\bconst(?:expr|eval)\b")
 
 
-def values(node: Node, macros: Collection[str] | None) -> Iterator[tuple[int, bytes]]:
+def values(node: Node, macros: Mapping[str, str] | None) -> Iterator[tuple[int, bytes]]:
     """The statements that give a value to what is declared in ``node`` without one, and where.
 
     Args:
@@ -51,7 +51,7 @@ def values(node: Node, macros: Collection[str] | None) -> Iterator[tuple[int, by
         macros: those that the text may use, None where they are expanded. Otherwise a name may hide
             one of a header, and only what has a built-in type is looked at.
     """
-    pending: list[tuple[Node, Collection[str] | None]] = [(node, macros)]
+    pending: list[tuple[Node, Mapping[str, str] | None]] = [(node, macros)]
     while pending:
         one, hiding = pending.pop()
         if one.type in _FUNCTIONS and _is_constant(one):
@@ -63,7 +63,7 @@ def values(node: Node, macros: Collection[str] | None) -> Iterator[tuple[int, by
             if text:
                 yield one.end_byte, text
         # A lambda may be evaluated by the compiler, too: there it can set a built-in type only.
-        inside = hiding or () if one.type == _LAMBDA else hiding
+        inside = hiding or {} if one.type == _LAMBDA else hiding
         pending += [(child, inside) for child in reversed(one.children)]
 
 

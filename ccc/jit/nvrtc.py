@@ -18,7 +18,7 @@ from ccc.compiler.unit import LTO_REFUSED
 from ccc.device import gpu
 from ccc.errors import BuildError, CccError, Span, render
 from ccc.frontend import marking as source
-from ccc.frontend.headers import definitions
+from ccc.frontend.headers import definitions, together
 from ccc.frontend.no_code import NO_CODE
 from ccc.jit.job import UNNAMED, CompileJob
 from ccc.nvcc import run as nvcc
@@ -71,7 +71,7 @@ def translate(job: CompileJob) -> tuple[str, dict[str, str], nvcc.Outcome]:
             ptx = compiler(source.strip(job.text), False)
         else:
             ptx = unit.translate(
-                source.Annotated(job.text, job.shown, {name for name, _ in macros}),
+                source.Annotated(job.text, job.shown, together(macros)),
                 compiler,
                 job.ours,
                 done,

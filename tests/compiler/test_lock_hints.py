@@ -316,7 +316,8 @@ def test_what_is_drawn_anew_in_each_turn_is_not_waited_for(
 
 
 KEPT = """__device__ __noinline__ int look(const int *__restrict__ of, int at) { return of[at]; }
-__global__ void k(const int *x, const int *__restrict__ places, int *next, int *served, int *mine, int *sum, int n) {
+__global__ void k(const int *x, const int *__restrict__ places, int *next, int *served, int *mine,
+                  int *sum, int n) {
 #pragma ccc for
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
         int v = x[i], drawn = atomicAdd(next, v & 1);

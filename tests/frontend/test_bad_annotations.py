@@ -154,7 +154,7 @@ for (int i = 0; i < 9 && j < 90; i++, j += 2, steps++) {{
 def test_a_reduction_by_another_operation(operation: str, updates: str, told: str | None) -> None:
     text = loop(f"#pragma ccc if\nif (x[i]) {{ {updates} }}").replace("int n)", "int n, int s)")
     text = text.replace("ccc for", f"ccc for reduction({operation}: s)")
-    said = [warning.message for warning in mark(text, "k.cu", macros={"UPDATE"}).warnings]
+    said = [warning.message for warning in mark(text, "k.cu", macros={"UPDATE": ""}).warnings]
     expected = f'the loop updates "s" by {told}, and not by {operation}; write reduction({told}: s)'
     assert said == ([expected] if told else [])
 

@@ -89,7 +89,7 @@ def test_tables_are_not_parsed() -> None:
 def test_of_a_table_as_many_braces_are_read_as_are_closed(table: str) -> None:
     inside = f"for (int i = 0; i < n; i++) {{ {table}\n#pragma ccc if\nif (a[i]) {{ b(i); }} }}"
     text = f"void k(int *a, int n) {{\n#pragma ccc for\n{inside}\n}}\n"
-    loop_, branch = mark(text, "k.cu", macros=[]).annotations
+    loop_, branch = mark(text, "k.cu", macros={}).annotations
     assert branch.loop == loop_.id
     assert loop_.home is not None
     assert loop_.home.name == "k"

@@ -7,7 +7,7 @@ import re
 import pytest
 from annotated import loop
 
-from ccc.frontend.headers import definitions
+from ccc.frontend.headers import definitions, together
 from ccc.frontend.marking import SourceError, mark
 
 KERNEL = """\
@@ -70,20 +70,28 @@ PARTED = RESTRICTED.replace("int n", "int\n#if A\n*\n#endif\nn")
         # one macro hides a comma that parts no parameters, and another one that does
         "#define OPEN Pair<int\n#define CLOSE int>::type *x\n#define TWO int n, int m\n"
         "__global__ void k(OPEN, CLOSE, int *__restrict__ a, TWO) {",
+        "#define M(k) M_##k\n#define M_a Pair<int\n"
+        "#define M_b int>::type *x\n#define M_c int n, int m\n"
+        "__global__ void k(M(a), M(b), int *__restrict__ a, M(c)) {",
+        "#define M 2>::v, int *w, int *z\n"
+        "__global__ void k(int *x, int n = V<1, int *__restrict__, M = 0, int *a = 0) {",
+        # a macro before the name makes that of another function
+        "#define RET void k(int *a, int n) { } __device__ void\n"
+        "__global__ RET k(int *__restrict__ a, int n) {",
     ],
 )
 def test_a_head_that_a_preprocessor_may_leave_out_promises_nothing(head: str) -> None:
     text = KERNEL.replace("__global__ void k(PARAMETERS) {", head)
     assert head in text
-    macros = {"HEAD", *(name for name, _ in definitions([text], []))}
+    macros = {"HEAD": "(a) a"} | together(definitions([text], []))
     assert "restrict=" not in mark(text, "k.cu", macros=macros).text
 
 
 def test_a_kernel_whose_head_a_preprocessor_may_leave_out_promises_nothing() -> None:
     head = f"#ifdef A\n{PLAIN} {{\n#else\n#pragma ccc grid_stride\n{RESTRICTED} {{\n#endif\n"
     text = f"{head}    #pragma ccc if\n    if (n > 0) {{ a[n] = 1; }}\n}}\n"
-    assert "ccc.grid_stride" in mark(text, "k.cu", macros=[]).text
-    assert "restrict=" not in mark(text, "k.cu", macros=[]).text
+    assert "ccc.grid_stride" in mark(text, "k.cu", macros={}).text
+    assert "restrict=" not in mark(text, "k.cu", macros={}).text
 
 
 @pytest.mark.parametrize(
@@ -92,13 +100,24 @@ def test_a_kernel_whose_head_a_preprocessor_may_leave_out_promises_nothing() -> 
 def test_a_head_that_is_left_out_with_its_body_promises(around: str) -> None:
     both = KERNEL.replace("PARAMETERS", "int *__restrict__ a, int n")
     text = around.replace("BOTH", both.replace(" {\n", " {\n#ifdef A\n#else\n#endif\n", 1))
-    assert "restrict=0 of=2" in mark(text, "k.cu", macros=set()).text
+    assert "restrict=0 of=2" in mark(text, "k.cu", macros={}).text
 
 
 def test_restricted_parameters_are_counted_where_a_macro_may_stand_for_several() -> None:
     text = KERNEL.replace("PARAMETERS", "COMMON, int *__restrict__ a, COMMON *b")
-    assert " restrict=1 of=3" in mark(text, "k.cu", macros={"COMMON", "OTHER"}).text
+    assert " restrict=1 of=3" in mark(text, "k.cu", macros={"OTHER": " int n, int m"}).text
     assert ' restrict=1"' in mark(text, "k.cu").text
+
+
+def test_macros_that_stand_for_words_hide_no_parameters() -> None:
+    defined = '#define API extern "C" __launch_bounds__(64)\n#define real float\n'
+    kernel = KERNEL.replace("PARAMETERS", "real *__restrict__ a, real *b, real n")
+    text = f"{defined}#define CONST const real\n{kernel.replace('__global__', 'API __global__')}"
+    macros = together(definitions([text], ["-Dindex=unsigned int"]))
+    assert macros["index"] == " unsigned int"
+    assert " restrict=0 of=3" in mark(text, "k.cu", macros=macros).text
+    by_another = text.replace("real *b", "CONST *b")
+    assert "restrict=" not in mark(by_another, "k.cu", macros=macros).text
 
 
 def test_a_comment_makes_no_kernel_of_a_function() -> None:
@@ -148,7 +167,7 @@ def test_a_function_of_the_host_can_be_called_in_no_path() -> None:
     text = f"#pragma ccc callable\nextern int f(int);\n{KERNEL}"
     with pytest.raises(SourceError, match=r'k\.cu:1:1: error: .*; write "__device__" before it'):
         mark(text, "k.cu")
-    mark(text, "k.cu", macros={"DEVICE"})
+    mark(text, "k.cu", macros={"DEVICE": ""})
 
 
 FRESH = (
@@ -194,5 +213,5 @@ def test_what_is_declared_elsewhere_gets_no_value() -> None:
 
 def test_a_name_that_may_be_a_macro_gets_no_value() -> None:
     body = "float v;\nfloat W;\nHit h;\n#pragma ccc if\nif (x[i]) { x[i]++; }"
-    marked = mark(loop(body), "k.cu", macros={"W"}, values=(1, 2)).text
+    marked = mark(loop(body), "k.cu", macros={"W": ""}, values=(1, 2)).text
     assert "float v; v = 0;\nfloat W;\nHit h;\n" in marked

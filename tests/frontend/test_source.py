@@ -355,7 +355,7 @@ def test_paths_directly_in_a_kernel() -> None:
 )
 def test_a_function_that_does_not_call_itself(function: str, calls: bool) -> None:
     text = f"#pragma ccc recursion\n__device__ {function}\n"
-    marked = mark(text, "k.cu", macros=["STEP"])
+    marked = mark(text, "k.cu", macros={"STEP": ""})
     assert bool(markers(marked)) == calls
     said = [w.message for w in marked.warnings]
     assert [s.startswith("this function does not call itself") for s in said] == [True] * (

@@ -87,7 +87,7 @@ def test_a_reduction_of_what_is_not_there() -> None:
     (warning,) = mark(known, "k.cu").warnings
     assert 'the reduction has no effect on "sum", which is not in the loop' in str(warning)
     assert mark(text.replace("sum", "total"), "k.cu").warnings == []
-    assert mark(text, "k.cu", macros=["b"]).warnings == []
+    assert mark(text, "k.cu", macros={"b": ""}).warnings == []
     inner = "#pragma ccc for variable reduction(+: nosuch)\nfor (int j = 0; j < i; ++j) total += j;"
     said = complaint(loop(inner))
     assert 'the reduction is of "nosuch", and there is no such variable here' in said
@@ -474,8 +474,8 @@ struct Walk : Base {
 def test_a_member_of_a_base_may_be_declared_in_a_header_that_is_not_read_yet() -> None:
     """As in CuPy's sources, which NVRTC preprocesses as it compiles them."""
     unread = OF_A_BASE.replace("BASE", '#include "base.cuh"')
-    assert '"l"(to)' in mark(unread, "k.cu", macros=()).text
-    for text, macros in ((unread, None), (OF_A_BASE.replace("BASE", "struct Base {};"), ())):
+    assert '"l"(to)' in mark(unread, "k.cu", macros={}).text
+    for text, macros in ((unread, None), (OF_A_BASE.replace("BASE", "struct Base {};"), {})):
         with pytest.raises(SourceError, match='noalias speaks of "to", and there is no such'):
             mark(text, "k.cu", macros=macros)
 
