@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
 _RESTRICT = frozenset(("__restrict__", "__restrict"))
-_WORDS = re.compile(r"[\w\s*&]*")
-_BEFORE = re.compile(r'[\w\s*&"(),]*')
-"""What a macro stands for that hides no parameter, and before the name no further function."""
+_WORDS = re.compile(r"[\w\s]*", re.ASCII)
+_BEFORE = re.compile(r'[\w\s*&"(),]*', re.ASCII)
+"""What a macro stands for that hides no parameter, nor what is restricted of it, and before the
+name no further function."""
+_NAME = re.compile(r"[\w$]+", re.ASCII)
 
 _CONDITIONAL = re.compile(HASH + rb"(if|el|endif)", re.MULTILINE)
 
@@ -70,11 +72,14 @@ def is_head_certain(function: Node, at: int, code: bytes, macros: Mapping[str, s
 
 
 def _hides(code: bytes, plain: re.Pattern[str], macros: Mapping[str, str]) -> bool:
-    """Whether a macro in a piece of code stands for other macros, or for more than is plain."""
-    used = set(re.findall(r"\w+", code.decode(errors="replace"))) & macros.keys()
+    """Whether a macro in a piece of code stands for other macros, or for more than is plain; or
+    names may be written otherwise there than where they are defined."""
+    if not code.isascii() or b"\\" in code:
+        return True
+    used = set(_NAME.findall(code.decode())) & macros.keys()
     return any(
         not plain.fullmatch(macros[name])
         or macros[name].count("(") != macros[name].count(")")
-        or not macros.keys().isdisjoint(re.findall(r"\w+", macros[name]))
+        or not macros.keys().isdisjoint(_NAME.findall(macros[name]))
         for name in used
     )

@@ -34,7 +34,7 @@ def told(folder: Path, path: str, **parts: str) -> str:
     for key in ("CLAUSES", "BEFORE", "BEHIND"):
         text = text.replace(key, parts.get(key.lower(), ""))
     text = text.replace("IF", parts.get("test", "v > 0.5f"))
-    (line,) = said(text, folder, Options(strategy=COLLECT))
+    *_, line = said(text, folder, Options(strategy=COLLECT))  # behind what clauses are told
     return line
 
 

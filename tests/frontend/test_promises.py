@@ -75,6 +75,11 @@ PARTED = RESTRICTED.replace("int n", "int\n#if A\n*\n#endif\nn")
         "__global__ void k(M(a), M(b), int *__restrict__ a, M(c)) {",
         "#define M 2>::v, int *w, int *z\n"
         "__global__ void k(int *x, int n = V<1, int *__restrict__, M = 0, int *a = 0) {",
+        "#define $ int n, int m\n__global__ void k(int *__restrict__ a, $) {",
+        "#define M int n, int m\n__global__ void k(int *__restrict__ a, \\\nM) {",
+        "#define \\u00e4 int n, int m\n__global__ void k(int *__restrict__ a, ä) {",
+        # of a pointer to pointers another one is restricted
+        "#define OF *a\n__global__ void k(int *__restrict__ OF, int *b) {",
         # a macro before the name makes that of another function
         "#define RET void k(int *a, int n) { } __device__ void\n"
         "__global__ RET k(int *__restrict__ a, int n) {",
