@@ -314,12 +314,13 @@ def test_what_is_drawn_anew_in_each_turn_is_not_waited_for(
     assert (found == []) == serves
 
 
+BEFORE_THE_PATH = "hangs on what it has drawn before the path"
 KEPT = """__device__ __noinline__ int look(const int *__restrict__ of, int at) { return of[at]; }
 __global__ void k(const int *x, const int *__restrict__ places, int *next, int *served, int *mine,
                   int *sum, int n) {
 #pragma ccc for
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
-        int v = x[i], drawn = atomicAdd(next, v & 1);
+        int v = x[i], drawn = DRAW;
         *(volatile int *)&mine[i] = drawn;
 #pragma ccc if
         if (v & 1) {
@@ -335,16 +336,27 @@ __global__ void k(const int *x, const int *__restrict__ places, int *next, int *
 
 
 @pytest.mark.parametrize(
-    ("read", "why"),
+    ("draw", "read", "why"),
     [
-        ("*(volatile int *)&mine[i]", "hangs on what it has drawn before the path"),
-        ("atomicAdd(&mine[i], 0)", "hangs on what it has drawn before the path"),
-        ("look(places, drawn)", "a lock may be held when the path begins"),
+        ("atomicAdd(next, v & 1)", "*(volatile int *)&mine[i]", BEFORE_THE_PATH),
+        ("atomicAdd(next, v & 1)", "atomicAdd(&mine[i], 0)", BEFORE_THE_PATH),
+        (
+            "atomicAdd(next, v & 1)",
+            "look(places, drawn)",
+            "a lock may be held when the path begins",
+        ),
+        (
+            "*next; while (atomicCAS(next, drawn, drawn + 1) != drawn) drawn = *next",
+            "drawn",
+            BEFORE_THE_PATH,
+        ),
     ],
 )
 def test_what_was_drawn_before_is_waited_for_by_way_of_memory_too(
-    read: str, why: str, tmp_path: Path
+    draw: str, read: str, why: str, tmp_path: Path
 ) -> None:
     """And of functions, which are taken for what draws."""
-    (line,) = said(KEPT.replace("READ", read), tmp_path, Options(strategy=COLLECT))
+    (line,) = said(
+        KEPT.replace("READ", read).replace("DRAW", draw), tmp_path, Options(strategy=COLLECT)
+    )
     assert why in line

@@ -164,6 +164,12 @@ def _check_draws(spin: Spin, path: CheckedPath, facts: Facts) -> None:
     conditions = LoopConditions(path.loop.loop, facts)
     asked = {register for one in deciding for register in one.used()}
     makers = conditions.behind({s for one in asked for s in _made_of(one, waits, conditions)})
+    makers |= {
+        writer  # as where a number is read, and taken by a compare-and-swap
+        for load in makers.difference(*(facts.blocks[one].instructions for one in waits.blocks))
+        for writer in conditions.written_for(load)
+        if not _has_other_name(writer, load, facts)
+    }
     blocks = (facts.blocks[label] for label in _before(path, facts) - waits.blocks)
     drawn = (one for block in blocks for one in block.instructions if one in makers)
     if (draw := next((one for one in drawn if one.name == "atom"), None)) is not None:
