@@ -49,10 +49,10 @@ def definitions(texts: Iterable[str], options: Sequence[str]) -> Iterator[tuple[
 
 
 def together(definitions: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """What each of these macros may stand for: all that it is defined as in turn."""
+    """What each of these macros may stand for: all that it is defined as, line by line."""
     found: dict[str, str] = {}
     for name, text in definitions:
-        found[name] = f"{found.get(name, '')} {text.removeprefix('=')}"
+        found[name] = f"{found.get(name, '')}\n{text.removeprefix('=')}"
     return found
 
 

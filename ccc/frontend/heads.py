@@ -16,7 +16,7 @@ from ccc.frontend.syntax import function_name, parameters
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
-_RESTRICT = frozenset(("__restrict__", "__restrict"))
+_QUALIFIERS = frozenset(("__restrict__", "__restrict", "__global__", "__device__", "__host__"))
 _WORDS = re.compile(r"[\w\s]*", re.ASCII)
 _BEFORE = re.compile(r'[\w\s*&"(),]*', re.ASCII)
 """What a macro stands for that hides no parameter, nor what is restricted of it, and before the
@@ -54,12 +54,17 @@ def is_head_certain(function: Node, at: int, code: bytes, macros: Mapping[str, s
         return True
     listed = next((one.parent for one in parameters(function)), None)
     is_hidden = function_name(function).decode(errors="replace") in macros
-    if is_hidden or not _RESTRICT.isdisjoint(macros):
+    if is_hidden or not _QUALIFIERS.isdisjoint(macros):
         return False
     if listed is not None:
         before = code[function.start_byte : listed.start_byte]
         inside = code[listed.start_byte : listed.end_byte]
-        if listed.has_error or _hides(before, _BEFORE, macros) or _hides(inside, _WORDS, macros):
+        if (
+            not {*b";{}"}.isdisjoint(before)
+            or listed.has_error
+            or _hides(before, _BEFORE, macros)
+            or _hides(inside, _WORDS, macros)
+        ):
             return False
     if conditionals(code[function.start_byte : body.start_byte]):
         return False
@@ -79,6 +84,7 @@ def _hides(code: bytes, plain: re.Pattern[str], macros: Mapping[str, str]) -> bo
     used = set(_NAME.findall(code.decode())) & macros.keys()
     return any(
         not plain.fullmatch(macros[name])
+        or "\n(" in macros[name]  # what it is given may be anything
         or macros[name].count("(") != macros[name].count(")")
         or not macros.keys().isdisjoint(_NAME.findall(macros[name]))
         for name in used

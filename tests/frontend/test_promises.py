@@ -78,6 +78,9 @@ PARTED = RESTRICTED.replace("int n", "int\n#if A\n*\n#endif\nn")
         "#define $ int n, int m\n__global__ void k(int *__restrict__ a, $) {",
         "#define M int n, int m\n__global__ void k(int *__restrict__ a, \\\nM) {",
         "#define \\u00e4 int n, int m\n__global__ void k(int *__restrict__ a, ä) {",
+        "#define D(x) x\n__global__ D(int g(); __device__ void) k(int *__restrict__ a, int n) {",
+        "#define D(x) x\n__global__ D(void) k(int *__restrict__ a, int n) {",
+        f"#define __global__ __attribute__((device))\n{RESTRICTED} {{",
         # of a pointer to pointers another one is restricted
         "#define OF *a\n__global__ void k(int *__restrict__ OF, int *b) {",
         # a macro before the name makes that of another function
@@ -119,7 +122,7 @@ def test_macros_that_stand_for_words_hide_no_parameters() -> None:
     kernel = KERNEL.replace("PARAMETERS", "real *__restrict__ a, real *b, real n")
     text = f"{defined}#define CONST const real\n{kernel.replace('__global__', 'API __global__')}"
     macros = together(definitions([text], ["-Dindex=unsigned int"]))
-    assert macros["index"] == " unsigned int"
+    assert macros["index"] == "\nunsigned int"
     assert " restrict=0 of=3" in mark(text, "k.cu", macros=macros).text
     by_another = text.replace("real *b", "CONST *b")
     assert "restrict=" not in mark(by_another, "k.cu", macros=macros).text
