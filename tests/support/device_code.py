@@ -42,7 +42,8 @@ def _steps(
     words = ["--dryrun", "--keep", "--keep-dir", FOLDER, "-ptx", *options, f"{FOLDER}/{name}"]
     command = [str(toolchain.find().nvcc), *words, "-o", f"{FOLDER}/k.ptx"]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stderr
-    lines = [line.removeprefix("#$ ") for line in told.splitlines()]
+    steps = "#$ "  # other lines warn
+    lines = [line[len(steps) :] for line in told.splitlines() if line.startswith(steps)]
     set_ = re.compile(r"(\w+)=(.*)").fullmatch
     environment = {found[1]: found[2] for line in lines if (found := set_(line))}
     shown = [line for line in lines if not set_(line)]
