@@ -33,6 +33,7 @@ class Lanes:
         is_known: whether anybody has told all of it.
         agree: whether the code tells that all that begin it go round as often, or, of a branch,
             that a warp's lanes likely take it together.
+        beside: the lanes that come by together, where that follows from what is around it.
     """
 
     source: str
@@ -46,6 +47,7 @@ class Lanes:
     visits: float | None = None
     is_known: bool = True
     agree: bool = False
+    beside: float = WARP_SIZE
 
     @property
     def is_told(self) -> bool:
@@ -79,7 +81,9 @@ class Lanes:
         """The same for a remark."""
         if not self.executions:
             return "no lane takes it"
-        number = round(self.together)
+        number, beside = round(self.together), round(self.beside)
+        if beside < WARP_SIZE:
+            return f"some {number} of the {beside} lanes that come by together"
         return "some 1 lane" if number == 1 else f"some {number} lanes"
 
     @property
@@ -177,7 +181,7 @@ def _share(
 ) -> Lanes:
     """A share of the lanes around a path, in a share ``entered`` of the executions there."""
     entered, lanes = entered * around.executions, share * around.active
-    mine = Lanes(source, entered, lanes, came=around.active)
+    mine = Lanes(source, entered, lanes, came=around.active, beside=around.together)
     if not path.repeats:
         return mine
     begun = lanes / entered if entered else 0.0

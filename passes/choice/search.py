@@ -71,6 +71,9 @@ PARTS = (
 were 0.72 times as fast."""
 
 
+RISKED = "and no less than {:g} is risked unasked"
+
+
 class StrategySearch:
     """The strategies that the paths of one loop may get.
 
@@ -289,7 +292,7 @@ class StrategySearch:
         worst = min((self._ratio(promised, after, one) for one in cases), default=1.0)
         if worst < LOSS:
             told = span_of(worst, worst, [LOSS])
-            return f"{told} in the worst case with what else is chosen, where {LOSS:g} is the least"
+            return f"{told} in the worst case of all that would be done, {RISKED.format(LOSS)}"
         if self._costs.worst not in cases:
             return None
         branches = [one for one in changed if not one.repeats]
@@ -300,12 +303,12 @@ class StrategySearch:
         speed = self._speed_of_registers(after)
         if speed < LOSS_OF_MEMORY and self.cost.idles_for_memory:
             told = f"{span_of(speed, speed, [LOSS_OF_MEMORY])} with its registers"
-            return f"{told} if no lane takes it, where {LOSS_OF_MEMORY:g} is the least"
+            return f"{told} if no lane takes it, {RISKED.format(LOSS_OF_MEMORY)}"
         worst = self._ratio(promised, after, self._costs.worst) * speed
         if worst >= LOSS_OF_WARPS:
             return None
         told = span_of(worst, worst, [LOSS_OF_WARPS])
-        return f"{told} in the worst case with its registers, where {LOSS_OF_WARPS:g} is the least"
+        return f"{told} in the worst case with its registers, {RISKED.format(LOSS_OF_WARPS)}"
 
     def _cases(self, paths: Iterable[Path]) -> list[LoopCost]:
         """What may be besides what is expected of paths: that all lanes take those of which nothing

@@ -152,5 +152,5 @@ def test_room_is_not_told_as_all_that_is_missing_where_it_is_not(tmp_path: Path)
     size = re.search(r"\(--ccc-profile\); and say how large its blocks are: (\d+) fit", line)
     assert size is not None
     (line,) = said(BONDS, tmp_path, Options(max_block=int(size[1])))
-    assert "in the worst case with what else is chosen" in line
+    assert "in the worst case of all that would be done" in line
     assert "fit into" not in line

@@ -205,8 +205,8 @@ def test_what_is_missing_for_a_gain_to_be_taken_is_told() -> None:
     taken, left = remarks(kernel(*two).replace("prob=0.5", ""))
     assert taken.applied
     assert left.details["at_worst"]["queue"] >= LOSS  # by itself; both together may lose more
-    least = f"where {LOSS:g} is the least; {re.escape(TELL)}"
-    told = rf"times as fast, and 0\.9[34] in the worst case with what else is chosen, {least}"
+    least = f"and no less than {LOSS:g} is risked unasked; {re.escape(TELL)}"
+    told = rf"times as fast, and 0\.9[34] in the worst case of all that would be done, {least}"
     assert re.search(told, str(left.advice))
 
 

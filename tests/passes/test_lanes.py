@@ -62,6 +62,12 @@ def test_lanes_in_words(entered: float, lanes: float, said: str) -> None:
     assert Lanes("a profile", entered, lanes).in_words == said
 
 
+def test_what_a_share_is_of_is_told_where_not_all_lanes_come_by() -> None:
+    """Those in a loop become fewer with its turns, and half of them are no half of a warp."""
+    told = "some 4 of the 8 lanes that come by together"
+    assert Lanes("prob(0.5)", 1, 4, came=8, beside=8).in_words == told
+
+
 def test_a_length_that_is_guessed_is_told_from_one_that_was_counted() -> None:
     assert Lanes.counted(KNOWN).length_from == "counted"
     assert Lanes.counted(replace(KNOWN, length=0)).length_from == "by its code"
