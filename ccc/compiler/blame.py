@@ -207,7 +207,8 @@ class Blame:
         text = self._with_copy(remark, with_atomic(suspects, at, text, names), names, places)
         places_told = list(map(self._span, _IN_PTX.finditer(text)))
         text = with_parting(suspects, at, text, places_told[-1] if places_told else None)
-        text = with_goto(suspects, at, with_loop(suspects, at, with_jump(suspects, at, text)))
+        text = with_jump(suspects, at, text, self.cases.begin(remark))
+        text = with_goto(suspects, at, with_loop(suspects, at, text))
         named = names if len(names) <= _MOST_NAMED else []
         quoted = " or ".join(f'"{name}"' for name in named)
         if quoted and first is None:

@@ -29,7 +29,7 @@ class SourceCases:
             number, remark = numbered
             if "case" not in remark.details:
                 return number, 0, 0
-            span = self._begin(remark)
+            span = self.begin(remark)
             line = span.line if span else 0
             return firsts.setdefault(remark.position, number), line, self.in_line(remark)
 
@@ -44,20 +44,20 @@ class SourceCases:
 
     def name(self, remark: Remark) -> str:
         """The name of a case: its label and its line in the source, as far as these are known."""
-        span, suspects = self._begin(remark), self._marked.suspects
+        span, suspects = self.begin(remark), self._marked.suspects
         if span is None:
             return str(remark.details["case"])
         label = suspects.label(remark.position, span) if suspects else None
         return f"{label or _own_label(remark)}, line {span.line}"
 
-    def told(self, remark: Remark) -> tuple[str, int]:
-        """The name of a case, and how many stand before it on its line."""
-        return self.name(remark), self.in_line(remark)
-
-    def _begin(self, remark: Remark) -> Span | None:
+    def begin(self, remark: Remark) -> Span | None:
         """Where a case begins, if it is one and that is known."""
         case = remark.details.get("case")
         return self._line_of(int(case.split()[-1])) if case else None
+
+    def told(self, remark: Remark) -> tuple[str, int]:
+        """The name of a case, and how many stand before it on its line."""
+        return self.name(remark), self.in_line(remark)
 
 
 def _own_label(remark: Remark) -> str:

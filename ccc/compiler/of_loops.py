@@ -54,12 +54,13 @@ _SKIPPED = (
 )
 
 
-def with_jump(suspects: Suspects | None, at: Span, text: str) -> str:
-    """What is said of a jump names its line, and what can be done in a branch of a loop."""
+def with_jump(suspects: Suspects | None, at: Span, text: str, case: Span | None) -> str:
+    """What is said of a jump, or of that of the case on a line, names its own line, and what can be
+    done in a branch of a loop."""
     if suspects and LEAVES_TURNS in text and suspects.jumps_in_branch(at):
         text = text.replace(LEAVES_TURNS, _IN_BRANCH)
     head = _JUMPS.match(text)
-    span = suspects.jump(at) if suspects and head else None
+    span = suspects.jump(at, case) if suspects and head else None
     if suspects is None or head is None or span is None:
         return text
     told = text[head.end() :]

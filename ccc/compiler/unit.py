@@ -284,7 +284,7 @@ def _without_code(marked: source.Marked, ptx: str, name: str) -> list[CccError]:
     kept = identifiers(ptx)
     used = {a.home for a in annotations if a.id in kept}
     gone = [a for a in annotations if a.id not in kept]
-    found = [CccError(NEVER_TAKEN, a.span) for a in gone if a.loop in kept]
+    found = [CccError(f"{NEVER_TAKEN}{_in(a.home)}", a.span) for a in gone if a.loop in kept]
     firsts = {a.home: a for a in reversed(annotations) if a.span.file == name}
     found += [
         CccError(_unused(home), first.span)
@@ -306,6 +306,11 @@ def _idle(annotations: Sequence[Annotation], kept: Collection[int], ptx: str) ->
         return [loop for loop in empty if not _standing(ptx).may_hold(loop.id, paths)]
     except CccError:  # that it cannot be read is told elsewhere
         return []
+
+
+def _in(home: Home | None) -> str:
+    """The function that is spoken of, as reasons name it."""
+    return f" [in {home.name}]" if home else ""
 
 
 def _unused(home: Home) -> str:

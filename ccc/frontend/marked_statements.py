@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from ccc.errors import Span
 from ccc.frontend import updates
 from ccc.frontend.deciding import asks_for, compared, decides
+from ccc.frontend.leaving import is_only_jump, jump_out_of
 from ccc.frontend.syntax import (
     LOOPS,
     cases_of,
     function_around,
-    is_only_jump,
-    jump_out_of,
     label_of,
 )
 
@@ -55,9 +54,9 @@ class MarkedStatements:
         loops = self._placement.loops_around(placed) if placed else []
         return decides(loops[-1].statement, lambda it: self._is_on(it, line)) if loops else None
 
-    def jump(self, at: Span) -> Span | None:
-        """Where a statement first leaves the loop around it."""
-        found = self._jump(at)
+    def jump(self, at: Span, case: Span | None) -> Span | None:
+        """Where a statement, or its case on a line, first leaves the loop around it."""
+        found = self._jump(at, case)
         file, line = self._line_of(found) if found else ("", 0)
         return Span(file, line) if line else None
 
@@ -67,14 +66,17 @@ class MarkedStatements:
         return found is not None and any(
             one.is_branch
             and one != placed
+            and placed is not None
+            and one.inside(placed)
             and one.statement.start_byte < found.start_byte < one.statement.end_byte
             for one in self._placement.placed
         )
 
-    def _jump(self, at: Span) -> Node | None:
+    def _jump(self, at: Span, case: Span | None = None) -> Node | None:
         placed = self._at(at)
         around = self._placement.around(placed) if placed else None
-        return jump_out_of(around, placed.statement) if placed and around else None
+        is_meant = None if case is None else lambda colon: self._is_on(colon, case)
+        return jump_out_of(around, placed.statement, is_meant) if placed and around else None
 
     def only_jumps(self, at: Span) -> bool:
         """Whether a branch has one arm, and does nothing but leave the loop around it."""

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node as Node  # noqa: PLC0414 - others name it, too
     from tree_sitter import Parser, Tree
 
-_JUMPS = ("return_statement", "goto_statement")
 _LEAVING = ("break_statement", "continue_statement", "return_statement", "goto_statement")
 LOOPS = ("for_statement", "for_range_loop", "while_statement", "do_statement")
 _WRAPPERS = (
@@ -257,27 +256,6 @@ def is_left_at_its_end(case: Node) -> bool:
         return False
     last = statements[-1]
     return last.type in _LEAVING or (last.type == "compound_statement" and is_left_at_its_end(last))
-
-
-def jump_out_of(loop: Node, statement: Node) -> Node | None:
-    """The first place in a statement that ends a loop around it, or leads out by a label."""
-
-    def leaves(node: Node) -> bool:
-        around = node.parent
-        while around is not None and around.type not in (*LOOPS, "switch_statement"):
-            around = around.parent
-        return node.type in _JUMPS or (node.type == "break_statement" and around == loop)
-
-    return min(filter(leaves, every_node(statement)), key=lambda one: one.start_byte, default=None)
-
-
-def is_only_jump(branch: Node) -> bool:
-    """Whether the one arm of a branch is a jump that stands alone, and hands nothing on."""
-    body = branch.child_by_field_name("consequence")
-    while body is not None and body.type == "compound_statement" and body.named_child_count == 1:
-        body = body.named_children[0]
-    is_jump = body is not None and body.type in ("break_statement", *_JUMPS)
-    return is_jump and branch.child_by_field_name("alternative") is None
 
 
 def parts_of(statement: Node) -> Iterator[Node]:

@@ -28,6 +28,24 @@ LEAVES = """__global__ void k(const int *x, int *y, int n) {
 out: y[n + threadIdx.x] = 2;
 }
 """
+AUTOMATON = """__global__ void k(const char *text, int *pos, int w, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int state = 0, k = 0;
+#pragma ccc while
+        for (; k < w; ++k) {
+#pragma ccc switch
+            switch (text[i * w + k]) {
+                case 'a': state = 1; continue;
+                case 'b': state = state == 1 ? 2 : state == 2 ? 3 : 0; break;
+                default: goto fail;
+            }
+            if (state == 3) { pos[i] = k; goto fail; }
+        }
+    fail:;
+    }
+}
+"""
 UNMARKED = """__device__ unsigned gcd(unsigned a, unsigned b) {
 #pragma ccc while
     while (b) { unsigned t = a % b; a = b; b = t; }
@@ -179,6 +197,20 @@ def test_an_unroll_of_the_annotated_loop_is_told_to_be_removed(tmp_path: Path) -
 def test_the_line_of_a_jump_is_named(jump: str, tmp_path: Path) -> None:
     (line,) = said(LEAVES.replace("JUMP", jump), tmp_path, Options(strategy=COLLECT))
     assert "the path jumps out of the annotated loop (k.cu:9); decide" in line
+
+
+def test_of_a_case_the_jump_is_named_that_it_comes_to(tmp_path: Path) -> None:
+    """The first of the switch may be that of another one, and what follows it may jump, too."""
+    (line,) = (one for one in said(AUTOMATON, tmp_path, Options()) if "jumps out" in one)
+    assert "path (case 'b', line 10) left as it was: the path jumps out of the loop" in line
+    assert "around it (k.cu:13); let it set a variable" in line
+
+
+def test_a_thread_that_assembly_ends_is_told_with_its_line(tmp_path: Path) -> None:
+    branch = '#pragma ccc if\nif (x[i] > 6) {\nx[i] = 1; asm volatile("exit;"); }\nx[i] += 3;'
+    (line,) = said(loop(branch), tmp_path, Options())
+    assert "left as it was: the path ends the thread (k.cu:6, PTX line" in line
+    assert "; decide before the branch whether to go on, or remove this annotation [in k]" in line
 
 
 def test_where_no_loop_is_annotated_one_is_to_be(tmp_path: Path) -> None:

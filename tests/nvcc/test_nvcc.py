@@ -414,7 +414,7 @@ def test_a_variable_without_a_value_is_carried_where_it_is_declared_outside(
     [("", ["3:5: warning: no code is left of this: nothing in the file uses this kernel, or it has"
            " no effect"]),
      ("1", ["6:9: warning: no code is left of this path: the compiler found that it is never"
-            " taken; remove the annotation"]),
+            " taken; remove the annotation [in k]"]),
      ("18", [])],
 )  # fmt: skip
 def test_a_path_that_is_never_taken_is_told(sizes: str, told: list[str]) -> None:

@@ -20,6 +20,7 @@ from ccc.analysis.paths.continuation import choose_continuation, find_context
 from ccc.analysis.paths.followers import find_followers, loops_in_rest
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.legality import (
+    check_ends,
     check_independence,
     check_instructions,
     check_loop,
@@ -194,6 +195,7 @@ class _Examination:
             around = [loop for loop in around if loop.header != path.entry]
         if not any(loop.header in self.loops for loop in around):
             _check_trap(extent(path, self.facts), self.facts)
+            check_ends(extent(path, self.facts), self.facts)
             branch = _branch_to(path.entry, self.facts)
             if any(branch in loop.loop.blocks for loop in self.loops.values()):
                 way_out = LEAVES_TURNS if path.repeats else LEAVES

@@ -146,19 +146,28 @@ def check_instructions(path: PlacedPath, facts: Facts) -> None:
     Raises:
         Refused: with the reason.
     """
+    check_ends(path.blocks, facts, Effect.EXIT | Effect.RETURN)
     for instruction in instructions_of(path.blocks, facts):
-        effects = instruction.effects
-        if effects & (Effect.EXIT | Effect.RETURN):
-            raise Refused(
-                f"the path ends the thread{at(instruction)}; "
-                "decide before the branch whether to go on"
-            )
         if allocates(instruction):
             raise Refused(f"the path allocates on the thread's stack{at(instruction)}")
         if facts.callees.knows_its_lane(instruction):
             raise Refused(
                 f"the path calls {called(instruction)}, which reads a register such as %tid.x; "
                 "declare it __forceinline__"
+            )
+
+
+def check_ends(labels: Collection[str], facts: Facts, by: Effect = Effect.EXIT) -> None:
+    """Nothing in some blocks of a path ends the thread.
+
+    Raises:
+        Refused: something does.
+    """
+    for instruction in instructions_of(labels, facts):
+        if instruction.effects & by:
+            raise Refused(
+                f"the path ends the thread{at(instruction)}; decide before the branch whether to "
+                f"go on, or {LEAVE_IT}"
             )
 
 
