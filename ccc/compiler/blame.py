@@ -39,6 +39,7 @@ from ccc.compiler.of_loops import (
     with_skipped,
     with_what_ends,
 )
+from ccc.compiler.of_members import with_members
 from ccc.compiler.recursive import CALLEE, Recursive
 from ccc.compiler.respelled import FLUSHED, MISUSED, flags, respelled
 from ccc.compiler.unset_told import names_of_unset, read_outside, with_whole
@@ -184,7 +185,7 @@ class Blame:
         if not names and _about(text) == "arrays":
             text, names = self._with_variables(remark, text, places)
         text = with_whole(suspects, at, respelled(suspects, at, text, names), names)
-        text = self._with_misused(remark, text, names)
+        text = self._with_misused(remark, with_members(suspects, at, text, names), names)
         text, names = self._with_no_reduction(remark, text, names)
         if behind := lacking_behind(suspects, at, text, names):
             text, names = with_clauses(text, behind), []

@@ -30,6 +30,7 @@ _LONGEST_LABEL = 20
 """Of a ``switch``; what is longer is told by its line."""
 _INNER = re.compile(rb"\{[^{}]*\}")
 """A block that holds no other."""
+_VALUE = re.compile(rb"\s*=[^;,]*(?=[;,])")
 _LONG_BLANK = re.compile(rb"[ \t\r\n]{1000,}")
 _TOKEN = re.compile(rb"[{}]|" + NO_CODE, re.DOTALL | re.VERBOSE)
 _DEVICE = re.compile(
@@ -143,6 +144,7 @@ def numbers_in(kind: bytes, code: bytes) -> list[bytes]:
     body = b";" + _members_of(kind, code)
     while (plain := _INNER.sub(b";", body)) != body:
         body = plain
+    body = _VALUE.sub(b"", body)
     declared = re.findall(rb"(?<=[;:])\s*((?:\w+\s+)*?\w+)\s+(\w+(?:\s*,\s*\w+)*)(?=\s*;)", body)
     plain_ones = (names for kind, names in declared if is_number(kind) or kind in _FLOATING)
     return [name.strip() for names in plain_ones for name in names.split(b",")]

@@ -10,12 +10,14 @@ from ccc.frontend import behind, pointers, reductions, updates
 from ccc.frontend.deciding import arm_of
 from ccc.frontend.handed import HandedOver, handed_over
 from ccc.frontend.marked_statements import MarkedStatements
+from ccc.frontend.structures import Structure, structure_of
 from ccc.frontend.syntax import (
     declarations,
     declared_in,
     floating_type,
     function_around,
     identifiers_in,
+    type_of,
 )
 from ccc.frontend.uses import (
     INTEGER,
@@ -366,6 +368,12 @@ class Suspects(MarkedStatements):
         where = path if is_own else loop
         use = reductions.misuse(where, name, by, list(self._handed(where)))
         return Span(*self._line_of(use)) if use else None
+
+    def structure(self, at: Span, name: str) -> Structure | None:
+        """The structure that a variable of a statement's function is, if it is known to be one."""
+        placed = self._at(at)
+        kind = type_of(placed.statement, name.encode()) if placed else None
+        return structure_of(kind, self._placement.blank) if kind else None
 
     def _is_float(self, statement: Node, name: bytes) -> bool:
         return floating_type(statement, name, self._placement.blank) is not None

@@ -1,0 +1,56 @@
+"""The structures that variables may be of, and which of their members a clause may name."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ccc.frontend.syntax import closing_brace, numbers_in
+
+_ARGUMENTS = re.compile(rb"<.*>$", re.DOTALL)
+_ACCESS = re.compile(rb"\b(public|private|protected)\s*:(?!:)")
+_INNER = re.compile(rb"\{[^{}]*\}")
+
+
+class Structure(NamedTuple):
+    """A structure that some code declares.
+
+    Attributes:
+        open: the members that are plain numbers and that everybody may name, as far as known.
+        private: what only its methods may name.
+    """
+
+    open: list[str]
+    private: bytes
+
+    def hides(self, member: str) -> bool:
+        """Whether only its methods may name a member."""
+        return re.search(rb"\b%s\b" % re.escape(member.encode()), self.private) is not None
+
+
+def structure_of(kind: bytes, code: bytes) -> Structure | None:
+    """The structure that a type is; None if it is none, or is not known.
+
+    Args:
+        kind: the type, as it is written.
+        code: the text of all declarations, without comments.
+    """
+    name = _ARGUMENTS.sub(b"", kind.strip()).split()[-1]
+    head = re.compile(rb"\b(struct|class)\s+" + re.escape(name) + rb"\b[^;{}()]*\{")
+    found = list(head.finditer(code))
+    if len(found) != 1:
+        return None
+    begin = found[0].end()
+    body = code[begin : closing_brace(code, begin - 1) - 1]
+    while (plain := _INNER.sub(b";", body)) != body:
+        body = plain
+    private: list[bytes] = []
+    access = b"private" if found[0][1] == b"class" else b"public"
+    for number, part in enumerate(_ACCESS.split(body)):
+        if number % 2:
+            access = part
+        elif access != b"public":
+            private.append(part)
+    whole = Structure([], b";".join(private).strip(b"; \t\r\n"))
+    numbers = (one.decode(errors="replace") for one in numbers_in(kind, code))
+    return whole._replace(open=[one for one in numbers if not whole.hides(one)])

@@ -1,0 +1,88 @@
+"""What users are told of a structure that the loop adds up: a reduction is of members."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.frontend.structures import structure_of
+from ccc.options import COLLECT, Options
+
+pytestmark = pytest.mark.usefixtures("few_headers")
+
+KERNEL = """KIND
+__global__ void k(const float *x, float *y, int n) {
+    Sums s{};
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0.5f) UPDATE;
+    }
+    y[threadIdx.x] = s.get();
+}
+"""
+OPEN = """struct Sums { float a, b;
+    __device__ float get() const { return a + b; } };
+__device__ Sums operator+(Sums s, Sums t) { return {s.a + t.a, s.b + t.b}; }"""
+CLASS = """class Sums { ACCESS float a = 0; public:
+    __device__ Sums &operator+=(float v) { a += v; return *this; }
+    __device__ void add(float v) { a += v; }
+    __device__ float get() const { return a; } };"""
+NAMED = (
+    '; if the loop only updates members of "s", name those on the loop: reduction(+: s.a, s.b); '
+)
+HIDDEN = (
+    '; if the loop only updates members of "s", update plain variables in their place, or make '
+    "them public, and name these on the loop: reduction(+: variables); "
+)
+
+
+def told(folder: Path, kind: str, update: str, clause: str = "") -> list[str]:
+    source = KERNEL.replace("KIND", kind).replace("UPDATE", update).replace("CLAUSE", clause)
+    return said(source, folder, Options(strategy=COLLECT))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clause", ["", "reduction(+: s)"])
+def test_the_members_of_a_structure_are_named(clause: str, tmp_path: Path) -> None:
+    update = "s = s + Sums{expf(x[i]), 1.0f}"
+    *_, line = told(tmp_path, OPEN, update, clause)
+    assert f"{NAMED}else remove the annotation [in k]" in line
+    assert told(tmp_path, OPEN, update, "reduction(+: s.a, s.b)") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("update", ["s += expf(x[i])", "s.add(expf(x[i]))"])
+def test_a_member_that_only_methods_may_name_is_not(update: str, tmp_path: Path) -> None:
+    (line,) = told(tmp_path, CLASS.replace("ACCESS", ""), update)
+    assert f"{HIDDEN}else remove the annotation [in k]" in line
+    public = CLASS.replace("ACCESS", "public:")
+    (line,) = told(tmp_path, public, update)
+    assert "reduction(+: s.a)" in line
+    assert told(tmp_path, public, update, "reduction(+: s.a)") == []
+
+
+@pytest.mark.parametrize(
+    ("code", "numbers", "hidden"),
+    [
+        (b"struct S { float a; int b; };", ["a", "b"], ""),
+        (b"class S { float a; public: int b; };", ["b"], "a"),
+        (b"struct S : T { float a; private: int b; protected: int c; };", ["a"], "bc"),
+        (b"template <class T> class S { T a{}; public: void f() { T b; } };", [], "a"),
+    ],
+)
+def test_what_others_may_name(code: bytes, numbers: list[str], hidden: str) -> None:
+    found = structure_of(b"S<int>" if b"template" in code else b"const S", code)
+    assert found is not None
+    assert found.open == numbers
+    assert [one for one in "abc" if found.hides(one)] == [*hidden]
+
+
+def test_what_is_no_structure_of_the_code() -> None:
+    assert structure_of(b"float", b"struct S { float a; };") is None
+    assert structure_of(b"S", b"struct S;") is None
+    assert (
+        structure_of(b"S", b"struct S { int a; }; namespace n { struct S { float a; }; }") is None
+    )
