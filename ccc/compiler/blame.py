@@ -18,12 +18,15 @@ from ccc.compiler.advice import parts_of, with_rest
 from ccc.compiler.cases import SourceCases
 from ccc.compiler.handing_on import REMOVE, elsewhere, hindrance, is_for_tiles, way_out, with_atomic
 from ccc.compiler.lacking_clauses import (
+    ALL_OWN,
     KEEPS,
     MISUSED_AT,
+    SEVERAL,
     clauses_of,
     kept_otherwise,
     lacking,
     lacking_behind,
+    served_of,
     with_clauses,
     with_extreme,
 )
@@ -91,14 +94,6 @@ _ABOUT = {
 """What a reason is about, by words of it; the first counts."""
 OWN = "declare it in the loop"
 SEEDED = f"as of random numbers, {OWN}, and seed it there"
-ALL_OWN = (
-    "if the loop only adds up what it hands on, or keeps the least or the most, say so on the "
-    "loop: reduction(op: variables); else declare in the loop what no iteration needs of another"
-)
-SEVERAL = (
-    "if the loop only adds them up, or keeps the least or the most, say so on the loop: "
-    "reduction(op: variables); else declare in the loop those that no iteration needs of another"
-)
 ELEMENTS = (
     "if the loop only updates its elements, have a variable for each of them in its place, and say "
     "so on the loop: reduction({}: variables)"
@@ -201,7 +196,7 @@ class Blame:
         elif len(names) == 1:
             text = self._with_operation(remark, text, names[0])
         elif names:
-            text = text.replace(REDUCTION_HINT, SEVERAL)
+            text = self._with_several(remark, text, names)
         elif REDUCTION_HINT in text and suspects:
             behind = suspects.unnamed(at, around=True)
             text = with_clauses(text, behind) if behind else text.replace(REDUCTION_HINT, ALL_OWN)
@@ -305,6 +300,17 @@ class Blame:
             extreme is not None and extreme[1] in declared.intersection(names)
         )
         return text if is_served else text.replace(match[0], REDUCTION_HINT)
+
+    def _with_several(self, remark: Remark, text: str, names: Sequence[str]) -> str:
+        """A hint at reductions of several variables says of which, if it is known of all but one,
+        and what to do about that."""
+        suspects, at = self._marked.suspects, remark.position
+        clauses, rest = served_of(suspects, at, names) if suspects else ("", names)
+        if len(rest) != 1 or not clauses:
+            return text.replace(REDUCTION_HINT, SEVERAL)
+        own, more = self._own(remark, rest[0]), self._way_out(remark, text, rest[0])
+        hint = f"{own}, and if the loop only updates the rest, {ON_LOOP}: {clauses}{more}"
+        return text.replace(REDUCTION_HINT, hint)
 
     def _with_elements(self, remark: Remark, text: str, names: Sequence[str]) -> str:
         """What is said of an array that is added up is of use: a reduction is of variables."""

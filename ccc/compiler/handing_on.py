@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ccc.analysis.paths.carried_values import BY_ATOMIC, REDUCTION_HINT
+from ccc.analysis.paths.continuation import OF_ATOMIC
 from ccc.frontend import behind
 from ccc.frontend.behind import Where
 from ccc.frontend.updates import REDUCING
@@ -79,6 +80,7 @@ def elsewhere(suspects: Suspects | None, at: Span, text: str) -> str:
     if not is_alone:
         return text
     more = f"; else {REMOVE}" * text.endswith(REDUCTION_HINT)
+    text = text.replace(OF_ATOMIC, f"{_ELSEWHERE}; else {REMOVE}")
     return text.replace(REDUCTION_HINT, _ELSEWHERE + more)
 
 

@@ -15,6 +15,16 @@ if TYPE_CHECKING:
 
 MISUSED_AT = "; in the way is"
 KEEPS = {"min": "if the loop only keeps the least", "max": "if the loop only keeps the most"}
+ALL_OWN = (
+    "if the loop only adds up what it hands on, or keeps the least or the most, say so on the "
+    "loop: reduction(op: variables); else declare in the loop what no iteration needs of another, "
+    "or remove the annotation"
+)
+SEVERAL = (
+    "if the loop only adds them up, or keeps the least or the most, say so on the loop: "
+    "reduction(op: variables); else declare in the loop those that no iteration needs of another, "
+    "or remove the annotation"
+)
 
 
 def lacking(
@@ -33,6 +43,15 @@ def lacking(
         return unnamed
     behind = [one for one in suspects.unnamed(at, around=True) if one[1] in names]
     return known if len(known) == len(names) else behind
+
+
+def served_of(suspects: Suspects, at: Span, names: Sequence[str]) -> tuple[str, list[str]]:
+    """The clauses for those of some variables that a reduction would serve, and the others."""
+    every = [(suspects.operation(at, name) or "", name) for name in names]
+    served = [
+        (by, name) for by, name in every if by in REDUCTIONS and not suspects.no_reduction(at, name)
+    ]
+    return clauses_of(served), [name for by, name in every if (by, name) not in served]
 
 
 def lacking_behind(

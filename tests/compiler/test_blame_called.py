@@ -94,3 +94,33 @@ def test_what_a_function_only_sets_is_to_be_declared_in_the_loop(tmp_path: Path)
     (line,) = said(source.replace("PATH", "add(s, v);"), tmp_path, Options(strategy=COLLECT))
     assert 'computes ("s.most", ' in line
     assert 'if no iteration needs "s.most" of another, declare it in the loop' in line
+
+
+BLOOM = """__device__ bool insert(unsigned *bits, unsigned key) {
+    bool fresh = false;
+#pragma unroll
+    for (int k = 0; k < 3; ++k) {
+        unsigned h = (key + k * 0x9e3779b9u) * 0x85ebca6bu >> 21, m = 1u << (h & 31);
+#pragma ccc if
+        if (!(atomicOr(&bits[h >> 5], m) & m)) fresh = true;
+    }
+    return fresh;
+}
+__global__ void distinct(const unsigned *key, unsigned *bits, int *count, int n) {
+    int mine = 0;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        if (insert(bits, key[i])) ++mine;
+    atomicAdd(count, mine);
+}
+"""
+
+
+def test_of_what_comes_of_a_function_the_sum_of_its_loop_is_to_be_named(tmp_path: Path) -> None:
+    """Also where the function does more of the same, by atomic operations: they count nothing."""
+    options = Options(strategy=COLLECT)
+    (line,) = said(BLOOM.replace("CLAUSE", ""), tmp_path, options)
+    assert "path (copy 1 of 3) left as it was: the next iteration needs what an atomic" in line
+    assert line.count("say so on the loop, by the variable's name there") == 2
+    assert "counts iterations" not in line
+    assert said(BLOOM.replace("CLAUSE", "reduction(+: mine)"), tmp_path, options) == []

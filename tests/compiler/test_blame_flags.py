@@ -62,3 +62,12 @@ def test_a_sum_that_is_not_named_is_offered_a_clause_that_serves(
 def test_a_flag_with_which_the_loop_does_more_is_blamed(tmp_path: Path) -> None:
     lines = told(tmp_path, "any |= v > 77; if (any) flags += v;", "sum += v;", "reduction(|: any)")
     assert any("any" in line for line in lines)
+
+
+def test_a_flag_is_named_beside_what_is_no_reduction(tmp_path: Path) -> None:
+    path = "if (v > 77) { any = true; ++sum; flags = i; }"
+    (line,) = told(tmp_path, path, "", "reduction(+: sum)")
+    own = 'if no iteration needs "flags" of another, declare it in the loop'
+    rest = "and if the loop only updates the rest, say so on the loop of line 4: reduction(|: any)"
+    assert f"; {own}, {rest}; or if" in line
+    assert line.endswith("; else remove the annotation [in k]")

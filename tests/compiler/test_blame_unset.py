@@ -74,7 +74,9 @@ def test_what_is_handed_on_behind_a_path_is_told_of_the_meeting(
 def test_what_is_declared_before_the_loop_may_be_declared_in_it(value: str, tmp_path: Path) -> None:
     behind = f"{RESERVE} {HAND_ON} out[base + lane] = v;"
     (line,) = told(tmp_path, before=f"int leader = 0, base{value};", behind=behind)
-    assert "else declare in the loop what no iteration needs of another [in k]" in line
+    assert (
+        "else declare in the loop what no iteration needs of another, or remove the annot" in line
+    )
 
 
 ABOVE = """__global__ void k(const float *x, float *y, int n) {

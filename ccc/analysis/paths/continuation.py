@@ -48,6 +48,10 @@ from ccc.ptx.opcodes import Effect
 from ccc.ptx.operations import EXTREMES
 from ccc.ptx.types import LANE
 
+OF_ATOMIC = (
+    "if it counts iterations, leave that counter to it, and what it gives to the next iteration; "
+    "else declare in the loop what no iteration needs of another, or remove the annotation"
+)
 _MORE = Effect.READ | Effect.WRITE | Effect.CALL | Effect.OPAQUE | Effect.FENCE
 
 
@@ -242,9 +246,7 @@ def _check_owner(
     if culprit is not None and culprit.name == "atom":
         raise Refused(
             "the next iteration needs what an atomic operation after the path gives, and the order "
-            f"of the two may matter{at(culprit)}{_same_memory(culprit, path, facts)}; if it counts "
-            "iterations, leave that counter to it, and what it gives to the next iteration; else "
-            "declare in the loop what no iteration needs of another"
+            f"of the two may matter{at(culprit)}{_same_memory(culprit, path, facts)}; {OF_ATOMIC}"
         )
     call = _call_that_gives(culprit, path, facts) if culprit is not None else None
     if call is not None and not facts.memory.find_conflict(
