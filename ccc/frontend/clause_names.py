@@ -38,6 +38,8 @@ _READING = (
 )  # fmt: skip
 """What changes no variable that stands right in it."""
 
+_SUMS = ("+", "^")
+"""The operations whose variables no branch may ask for to update them."""
 _BRANCHES = ("if_statement", "switch_statement")
 _NO_VARIABLE = "the loop uses as a pointer or an array; name variables, one for each element"
 
@@ -89,7 +91,8 @@ class ClauseNames:
             if name is not None
         )
         first = next(found, None) or self._whole_structure(placed)
-        return first or self._other_operation(placed) or self._set_otherwise(placed)
+        others = (self._other_operation, self._set_otherwise, self._read_in_between)
+        return first or next(filter(None, (other(placed) for other in others)), None)
 
     def _unknown_reductions(self, placed: Placed) -> Iterator[WrongName]:
         """What is wrong with a reduction of variables that its function does not know."""
@@ -269,6 +272,24 @@ class ClauseNames:
                 return WrongName(f'{told}: "{shown}"; remove it from the clause', name)
         return None
 
+    def _read_in_between(self, placed: Placed) -> WrongName | None:
+        """What does not fit in a sum that the loop also reads: as an index, or to decide by it."""
+        uses, own = self._uses(placed), {one for one, _ in declared_in(placed.statement)}
+        for ptx, name in placed.pragma.reductions:
+            base, by = _parts(name)[0], reductions.written(ptx)
+            if by not in _SUMS or base.decode() not in uses or base in own:
+                continue
+            made = updates.changes_of(placed.statement, name.encode())
+            if by not in map(updates.operation, made):
+                continue
+            if how := _read_as(placed.statement, name.encode()):
+                return WrongName(
+                    f'the loop also reads "{name}" {how}, which a reduction does not allow; '
+                    "remove it from the clause",
+                    name,
+                )
+        return None
+
     def _unless_reached(self, placed: Placed, name: str) -> str | None:
         """The variable, unless the loop may update it without naming it: through a pointer or a
         reference, in a lambda, or in a method of what it is a member of."""
@@ -303,6 +324,13 @@ def _has_branch(placed: Placed) -> bool:
     """Whether a loop has a branch of its own whose tasks could be collected."""
     branches = updates.every(placed.statement, lambda node: node.type in _BRANCHES)
     return placed.name == "for" and next(branches, None) is not None
+
+
+def _read_as(loop: Node, name: bytes) -> str | None:
+    """How a loop certainly reads a variable, if it does."""
+    if updates.is_index(loop, name):
+        return "as an index"
+    return "in a condition" if updates.is_asked_for(loop, name) else None
 
 
 def _kept(loop: Node, name: str) -> str | None:

@@ -309,6 +309,12 @@ def is_index(tree: Node, name: bytes) -> bool:
     return any(True for one in indices for _ in _uses(one, name))
 
 
+def is_asked_for(tree: Node, name: bytes) -> bool:
+    """Whether a condition in a tree names a variable."""
+    asked = (node.child_by_field_name("condition") for node in every_node(tree))
+    return any(True for one in asked if one is not None for _ in _uses(one, name))
+
+
 def is_numbered_by(turn: Node, element: Node) -> bool:
     """Whether each iteration of a loop computes which element of an array it is, and not a loop
     inside, which counts through the same ones each time."""

@@ -199,6 +199,28 @@ def test_a_reduction_of_what_is_set_otherwise(
     assert said == ([expected] if told else [])
 
 
+@pytest.mark.parametrize(
+    ("operation", "body", "how"),
+    [
+        ("+", "x[s++] = m;", "as an index"),
+        ("+", "if (m <= s) s -= m;", "in a condition"),
+        ("+", "while (s > m) s -= x[i];", "in a condition"),
+        ("^", "m = s ? 1 : 2; s ^= m;", "in a condition"),
+        ("+", "if (x[i] > m) s += x[i];", None),
+        ("+", "int s = 0; x[s] = 1;", None),
+        ("min", "if (x[i] < s) s = x[i];", None),
+        ("|", "if (!s) s |= x[i];", None),
+    ],
+)
+def test_a_sum_that_the_loop_reads(operation: str, body: str, how: str | None) -> None:
+    """The clause is taken, and alters nothing: what is read is needed in each iteration."""
+    text = loop(f"#pragma ccc if\nif (x[i]) {{ {body} }}").replace("int n)", "int n, int s, int m)")
+    text = text.replace("ccc for", f"ccc for reduction({operation}: s)")
+    said = [warning.message for warning in mark(text, "k.cu").warnings]
+    told = f'the loop also reads "s" {how}, which a reduction does not allow; remove it from the'
+    assert [told in one for one in said if "also reads" in one] == [True] * (how is not None)
+
+
 @pytest.mark.parametrize("update", ["s *= x[i];", "s = x[i] * s;", "s = s * x[i]; (s) *= 2;"])
 def test_an_operation_that_no_reduction_is_by(update: str) -> None:
     text = loop(f"#pragma ccc if\nif (x[i]) {{ {update} }}").replace("int n)", "int n, int s)")
