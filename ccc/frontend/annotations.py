@@ -100,7 +100,7 @@ class Annotations:
             elif impossible := place.impossible(placed):
                 self.warnings.append(self._complaint(placed.match, impossible))
             elif unused := names.idle(placed):
-                self.warnings.append(self._complaint_of_name(placed, unused))
+                self.warnings += (self._complaint_of_name(placed, one) for one in unused)
         if self.errors and self.misspelt:  # and so would one that was taken for none
             self.errors = self.misspelt
 

@@ -74,8 +74,8 @@ class ClauseNames:
         other = None if unknown else self._no_pointer(placed) or self._shadowed(placed)
         return [other] if other else unknown
 
-    def idle(self, placed: Placed) -> WrongName | None:
-        """Why naming a variable has no effect."""
+    def idle(self, placed: Placed) -> list[WrongName]:
+        """Why naming variables has no effect, or does not fit."""
         unused = next(iter(self._unused_reductions(placed, placed.statement)), None)
         read = self._of_uses(placed, _is_read)
         kinds = {
@@ -91,8 +91,13 @@ class ClauseNames:
             if name is not None
         )
         first = next(found, None) or self._whole_structure(placed)
+        if first is not None:
+            return [first]
         others = (self._other_operation, self._set_otherwise, self._read_in_between)
-        return first or next(filter(None, (other(placed) for other in others)), None)
+        wrong: dict[str, WrongName] = {}
+        for one in (one for other in others for one in other(placed)):
+            wrong.setdefault(one.name, one)
+        return list(wrong.values())
 
     def _unknown_reductions(self, placed: Placed) -> Iterator[WrongName]:
         """What is wrong with a reduction of variables that its function does not know."""
@@ -241,7 +246,7 @@ class ClauseNames:
                 )
         return None
 
-    def _other_operation(self, placed: Placed) -> WrongName | None:
+    def _other_operation(self, placed: Placed) -> Iterator[WrongName]:
         """What does not fit in a reduction whose variable is updated by another operation."""
         from ccc.frontend.pragmas import BY_NO_REDUCTION, REDUCTIONS  # noqa: PLC0415 - loads Lark
 
@@ -257,38 +262,36 @@ class ClauseNames:
                 instead = BY_NO_REDUCTION if _has_branch(placed) else "remove it from the clause"
                 instead = f"write reduction({other}: {name})" if is_one else instead
                 told = f'the loop updates "{name}" by {other}, {why}; {instead}'
-                return WrongName(told, name)
-        return None
+                yield WrongName(told, name)
 
-    def _set_otherwise(self, placed: Placed) -> WrongName | None:
+    def _set_otherwise(self, placed: Placed) -> Iterator[WrongName]:
         """What does not fit in a reduction whose variable is also set by what is no update."""
         uses = self._uses(placed)
         for ptx, name in placed.pragma.reductions:
             by = reductions.written(ptx)
             change = reductions.otherwise(placed.statement, name, by) if name in uses else None
             if change is not None:
-                shown = short(" ".join((change.text or b"").decode(errors="replace").split()))
                 told = f'the reduction has no effect on "{name}", which is not only updated by {by}'
-                return WrongName(f'{told}: "{shown}"; remove it from the clause', name)
-        return None
+                yield WrongName(f'{told}: "{_shown(change)}"; remove it from the clause', name)
 
-    def _read_in_between(self, placed: Placed) -> WrongName | None:
-        """What does not fit in a sum that the loop also reads: as an index, or to decide by it."""
+    def _read_in_between(self, placed: Placed) -> Iterator[WrongName]:
+        """What does not fit in a reduction whose variable the loop also reads: to set another one
+        to it, or what is a sum as an index, or to decide by it."""
         uses, own = self._uses(placed), {one for one, _ in declared_in(placed.statement)}
         for ptx, name in placed.pragma.reductions:
             base, by = _parts(name)[0], reductions.written(ptx)
-            if by not in _SUMS or base.decode() not in uses or base in own:
+            if base.decode() not in uses or base in own:
                 continue
-            made = updates.changes_of(placed.statement, name.encode())
-            if by not in map(updates.operation, made):
+            made = map(updates.operation, updates.changes_of(placed.statement, name.encode()))
+            if by not in made and (by, name) not in updates.extremes(placed.statement):
                 continue
-            if how := _read_as(placed.statement, name.encode()):
-                return WrongName(
+            how = _copied_by(placed.statement, name.encode(), own)
+            if how or (by in _SUMS and (how := _read_as(placed.statement, name.encode()))):
+                yield WrongName(
                     f'the loop also reads "{name}" {how}, which a reduction does not allow; '
                     "remove it from the clause",
                     name,
                 )
-        return None
 
     def _unless_reached(self, placed: Placed, name: str) -> str | None:
         """The variable, unless the loop may update it without naming it: through a pointer or a
@@ -324,6 +327,22 @@ def _has_branch(placed: Placed) -> bool:
     """Whether a loop has a branch of its own whose tasks could be collected."""
     branches = updates.every(placed.statement, lambda node: node.type in _BRANCHES)
     return placed.name == "for" and next(branches, None) is not None
+
+
+def _copied_by(loop: Node, name: bytes, own: Collection[bytes]) -> str | None:
+    """Where a loop sets a variable that it does not declare to what another one is."""
+    for change, base in updates.changes(loop):
+        value = updates.bare(change.child_by_field_name("right"))
+        is_copy = "=" in [child.type for child in change.children]
+        is_other = base.text not in own and base.text != name
+        if is_copy and is_other and value is not None and updates.text_of(value) == name:
+            return f'in "{_shown(change)}"'
+    return None
+
+
+def _shown(node: Node) -> str:
+    """A piece of the source for a message."""
+    return short(" ".join((node.text or b"").decode(errors="replace").split()))
 
 
 def _read_as(loop: Node, name: bytes) -> str | None:

@@ -206,7 +206,10 @@ def test_a_reduction_of_what_is_set_otherwise(
         ("+", "if (m <= s) s -= m;", "in a condition"),
         ("+", "while (s > m) s -= x[i];", "in a condition"),
         ("^", "m = s ? 1 : 2; s ^= m;", "in a condition"),
+        ("min", "if (x[i] < s) { m = s; s = x[i]; }", 'in "m = s"'),
+        ("|", "m = s; s |= x[i];", 'in "m = s"'),
         ("+", "if (x[i] > m) s += x[i];", None),
+        ("max", "int old = 0; old = s; s = max(s, x[i]);", None),
         ("+", "int s = 0; x[s] = 1;", None),
         ("min", "if (x[i] < s) s = x[i];", None),
         ("|", "if (!s) s |= x[i];", None),
@@ -219,6 +222,13 @@ def test_a_sum_that_the_loop_reads(operation: str, body: str, how: str | None) -
     said = [warning.message for warning in mark(text, "k.cu").warnings]
     told = f'the loop also reads "s" {how}, which a reduction does not allow; remove it from the'
     assert [told in one for one in said if "also reads" in one] == [True] * (how is not None)
+
+
+def test_all_that_does_not_fit_in_a_clause_is_told() -> None:
+    body = "if (x[i] < s) { m = s; s = x[i]; } else if (x[i] < m) m = x[i];"
+    text = loop(f"#pragma ccc if\nif (x[i]) {{ {body} }}").replace("int n)", "int n, int s, int m)")
+    said = mark(text.replace("ccc for", "ccc for reduction(min: s, m)"), "k.cu").warnings
+    assert ['"m"' in said[0].message, '"s"' in said[1].message] == [True, True]
 
 
 @pytest.mark.parametrize("update", ["s *= x[i];", "s = x[i] * s;", "s = s * x[i]; (s) *= 2;"])
