@@ -86,13 +86,14 @@ class Suspects(MarkedStatements):
         if number:  # it is done by a function, to what that gets
             here = [node for node in here if not updates.is_changed(node)] or here
         if not here and about == "atomic":
-            return self.names(at, "accessed", places)
+            return self.names(at, "written", places)
         if not here and about in _IN_MEMORY:
             plain = of_all(function, self._placement.root)
             here = [node for node in plain if any(self._is_on(node, line) for line in places)]
         if about in _IN_MEMORY:
             read = only_read(function, self._placement.blank, is_written=about == "written")
-            here = [node for node in here if node.text not in read] or here
+            kept = [node for node in here if node.text not in read]
+            here = kept if kept or about == "written" else here
         copies = self._copied(placed, places, here, kind) if about == "carried" else []
         here = here if here or about in _IN_MEMORY else copies or found
         if about == "carried":

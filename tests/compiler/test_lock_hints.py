@@ -360,3 +360,32 @@ def test_what_was_drawn_before_is_waited_for_by_way_of_memory_too(
         KEPT.replace("READ", read).replace("DRAW", draw), tmp_path, Options(strategy=COLLECT)
     )
     assert why in line
+
+
+LABELS = """__device__ int root(int *l, int x) { while (l[x] != x) x = l[x]; return x; }
+__device__ void unite(int *l, int a, int b) {
+    bool done = false;
+    while (!done) {
+        a = root(l, a); b = root(l, b);
+        if (a < b) { int o = atomicMin(&l[b], a); done = o == b; b = o; }
+        else if (b < a) { int o = atomicMin(&l[a], b); done = o == a; a = o; }
+        else done = true;
+    }
+}
+__global__ void merge(const unsigned char *img, int *label, int w, int h) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < w * h; i += blockDim.x) {
+#pragma ccc if
+        if (i % w > 0 && img[i] == img[i - 1]) unite(label, i, i - 1);
+#pragma ccc if
+        if (i / w > 0 && img[i] == img[i - w]) unite(label, i, i - w);
+    }
+}
+"""
+
+
+def test_of_an_atomic_operation_nothing_is_named_that_is_only_read(tmp_path: Path) -> None:
+    lines = said(LABELS, tmp_path, Options())
+    (line,) = (one for one in lines if "a lock may be held when the path begins" in one)
+    assert "img" not in line
+    assert line.endswith("or before it, or remove this annotation [in merge]")

@@ -132,16 +132,17 @@ def _check_beginning(spin: Spin, path: CheckedPath, later: Collection[str], fact
             moves_on = not MOVES_ON.isdisjoint(poll.modifiers)
             raise Refused(
                 f"a lock may be held when the path begins in which others wait for it{at(poll)}; "
-                f"{_COUNT * moves_on}take it and give it back in the path, or before it"
+                f"{_COUNT * moves_on}{_TAKE}"
             )
         others = (one for one in instructions_of(later, facts) if one is not poll)
         if any(may_end(mine, one, facts) for one in others):
             raise Refused(
                 "a lock may be held when the path begins, for which others wait beside it or "
-                f"behind it{at(poll)}; take it and give it back in the path, or before it"
+                f"behind it{at(poll)}; {_TAKE}"
             )
 
 
+_TAKE = "take it and give it back in the path, or before it, or remove this annotation"
 _COUNT = "if it is a count, put all that counts into the path; else "
 
 
