@@ -63,7 +63,8 @@ TRAPPED = (
 )
 LEAVES = (
     "decide before the branch whether to go on, or if all threads may stop, set a flag in memory "
-    "that the head of the loop reads: break, goto and return come too late there"
+    "that the head of the loop reads: break, goto and return come too late there; else remove the "
+    "annotation"
 )
 LEAVES_TURNS = (
     "leave its loop by break, and keep what was found in a variable: goto and return lead too far"
