@@ -36,7 +36,8 @@ def _hint(suspects: Suspects, at: Span, name: str) -> str | None:
     if found is None or (member and not found.hides(member)):
         return None
     by = suspects.operation(at, name)
-    by = by if by in REDUCING else "op"
+    if by not in REDUCING:  # no reduction serves what else is done
+        return None
     every = ", ".join(f"{base}.{one}" for one in found.open)
     is_hidden = not every and found.private
     hint = (_HIDDEN if is_hidden else _OPEN).format(base, by, every or f"{base}.member")

@@ -12,7 +12,7 @@ _ACCESS = re.compile(rb"\b(public|private|protected)\s*:(?!:)")
 _INNER = re.compile(rb"\{[^{}]*\}")
 
 
-class Structure(NamedTuple):
+class DeclaredStructure(NamedTuple):
     """A structure that some code declares.
 
     Attributes:
@@ -28,7 +28,7 @@ class Structure(NamedTuple):
         return re.search(rb"\b%s\b" % re.escape(member.encode()), self.private) is not None
 
 
-def structure_of(kind: bytes, code: bytes) -> Structure | None:
+def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
     """The structure that a type is; None if it is none, or is not known.
 
     Args:
@@ -51,6 +51,6 @@ def structure_of(kind: bytes, code: bytes) -> Structure | None:
             access = part
         elif access != b"public":
             private.append(part)
-    whole = Structure([], b";".join(private).strip(b"; \t\r\n"))
+    whole = DeclaredStructure([], b";".join(private).strip(b"; \t\r\n"))
     numbers = (one.decode(errors="replace") for one in numbers_in(kind, code))
     return whole._replace(open=[one for one in numbers if not whole.hides(one)])

@@ -10,7 +10,7 @@ from ccc.frontend import behind, pointers, reductions, updates
 from ccc.frontend.deciding import arm_of
 from ccc.frontend.handed import HandedOver, handed_over
 from ccc.frontend.marked_statements import MarkedStatements
-from ccc.frontend.structures import Structure, structure_of
+from ccc.frontend.structures import DeclaredStructure, structure_of
 from ccc.frontend.syntax import (
     declarations,
     declared_in,
@@ -370,7 +370,7 @@ class Suspects(MarkedStatements):
         use = reductions.misuse(where, name, by, list(self._handed(where)))
         return Span(*self._line_of(use)) if use else None
 
-    def structure(self, at: Span, name: str) -> Structure | None:
+    def structure(self, at: Span, name: str) -> DeclaredStructure | None:
         """The structure that a variable of a statement's function is, if it is known to be one."""
         placed = self._at(at)
         kind = type_of(placed.statement, name.encode()) if placed else None
