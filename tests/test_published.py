@@ -116,7 +116,9 @@ def test_the_site(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_a_shell_is_told(shell: str, command: str) -> None:
     program = shutil.which(shell)
-    if program is None:
+    # An image of Ubuntu has a script in the place of man, which says that there is none.
+    is_there = program and re.match(rf"(GNU )?{shell}\b", _run(program, "--version", folder=DOCS))
+    if not (program and is_there):
         pytest.skip(f"there is no {shell}")
     words = ["-c", command] if shell == "bash" else command.split()
     said = _run(program, *words, folder=DOCS / "shell")
