@@ -35,10 +35,10 @@ def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
         kind: the type, as it is written.
         code: the text of all declarations, without comments.
     """
-    name = _ARGUMENTS.sub(b"", kind.strip()).split()[-1]
+    *_, name = [b"", *_ARGUMENTS.sub(b"", kind).split()]
     head = re.compile(rb"\b(struct|class)\s+" + re.escape(name) + rb"\b[^;{}()]*\{")
     found = list(head.finditer(code))
-    if len(found) != 1:
+    if not name or len(found) != 1:
         return None
     begin = found[0].end()
     body = code[begin : closing_brace(code, begin - 1) - 1]
