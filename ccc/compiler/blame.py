@@ -61,7 +61,7 @@ _COPY = re.compile(r"PTX line \d+: mov\b")
 _PREDICATE = re.compile(r"PTX line \d+: [^\s;]*\.pred\b")
 _FLOATING = re.compile(r"PTX line \d+: (?:@!?%p\d+ )?\S+ %f(d?)\d")
 _INTEGER = re.compile(
-    r"PTX line \d+: (?:@!?%p\d+ )?(?:add|sub|mul|mad|and|or|xor|shl|shr)\.\S+ %rd?\d"
+    r"PTX line \d+: (?:@!?%p\d+ )?(?:add|sub|mul|mad|and|or|xor|shl|shr)\.(?:\S+\.)?[bsu]\d+ %rd?\d"
 )
 _PLACE = re.compile(r"\((?=[^()]*PTX line)")
 ARRAY = "(an array of the thread's own)"
