@@ -231,7 +231,7 @@ class LoopCost:
         """
         task = one.own + one.rest + exchange(ARMS[name].task) + WORD * one.words
         work = task * executions + exchange(ARMS[name].visit) * visits
-        # No lane is left that runs the rest itself where all are known to take it. One would do.
+        # A lane that passes by runs the rest itself, unless all are known to take the path.
         return work + one.rest * -comes if one.lanes.take_all and one.lanes.is_known else work
 
     def _memory(self, sectors: float) -> Work:

@@ -193,3 +193,21 @@ def test_tasks_of_several_iterations_do_not_agree_on_turns_of_a_tile() -> None:
     assert PARTS in str(found.advice)
     assert remarks(ptx)[0].applied
     assert remarks(unknown.replace("shr.u32 %r6, %r1, 6;", "xor.b32 %r6, %r1, 21;"))[0].applied
+
+
+@pytest.mark.parametrize(("rest", "is_done"), [(10, True), (100, False)])
+def test_one_lane_that_passes_by_runs_a_rest_once_more(rest: int, is_done: bool) -> None:
+    """That is the worst case of a path whose rest goes with its tasks, not that all take it."""
+    longer = "fma.rn.f32 %f90, %f90, %f90, %f90;\n\t" * rest
+    text = (
+        kernel(Arm(800, 0.5))
+        .replace(" prob=0.5", "")
+        .replace("\tst.global.f32 [%rd3], %f90;\n", "")
+        .replace("NEXT0:\n", "NEXT0:\n\tmov.f32 %f90, 0f40000000;\n")
+        .replace("JOIN:\n", f"JOIN:\n\t{longer}st.global.f32 [%rd3], %f90;\n")
+    )
+    (found,) = remarks(text)
+    assert found.applied == is_done
+    if not is_done:
+        worst, expected = found.details["at_worst"], found.details["considered"]
+        assert worst["queue"] < LOSS < GAIN < expected["queue"]
