@@ -377,6 +377,8 @@ KEEPS_BY = {
 """The number, without a sign, that leaves what an atomic operation on integers of a type finds."""
 MOVES_ON = frozenset({"add", "inc", "dec"})
 """The atomic operations that leave another value each time, unless they add nothing."""
+IDEMPOTENT = frozenset({"and", "max", "min", "or"})
+"""The atomic operations that find what they have left if they are done again."""
 
 
 def extends_sign(name: str, modifiers: tuple[str, ...]) -> bool:

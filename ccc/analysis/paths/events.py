@@ -24,7 +24,7 @@ from ccc.analysis.paths.model import CheckedPath, instructions_of
 from ccc.analysis.polled import changes_nothing
 from ccc.analysis.spinning import Spin, carried_by
 from ccc.ir.nodes import Instruction
-from ccc.ptx.opcodes import ATOMICS, LOADS, Effect
+from ccc.ptx.opcodes import ATOMICS, IDEMPOTENT, LOADS, Effect
 from ccc.ptx.types import ANEW, OWN_SPACES
 
 
@@ -112,7 +112,7 @@ def _takes(inside: Facts) -> bool:
 
 def _finds_the_same(one: Instruction, slices: LoopConditions, facts: Facts) -> bool:
     """Whether an instruction computes the same in each trip as long as no other thread writes."""
-    if changes_nothing(one, facts):
+    if changes_nothing(one, facts) or _finds_its_own(one, slices, facts):
         writers = (i for i in slices.body if i.effects & (Effect.WRITE | Effect.CALL))
         return not facts.memory.conflict((i for i in writers if i is not one), [one])
     if one.effects & Effect.CALL:
@@ -120,6 +120,16 @@ def _finds_the_same(one: Instruction, slices: LoopConditions, facts: Facts) -> b
     if one.reads_time or one.name in ATOMICS or one.effects & ~(Effect.READ | Effect.FENCE):
         return False
     return not one.effects & Effect.READ or (one.name in LOADS and not slices.written_for(one))
+
+
+def _finds_its_own(one: Instruction, slices: LoopConditions, facts: Facts) -> bool:
+    """Whether an atomic operation finds from the second trip on what it has left, and the loop asks
+    for more than one number of that: an order, as of data; a lock is free in one state."""
+    operand = one.operands[2] if one.name == "atom" and len(one.operands) == 3 else None
+    if operand is None or IDEMPOTENT.isdisjoint(one.modifiers) or not slices.is_same(operand):
+        return False
+    tests = [i for i in slices.leading_to(slices.leaving) if i.name == "setp"]
+    return not all(facts.literal_in(i, i.operands[2]) for i in tests)
 
 
 def _enters(spin: Spin, own: Collection[str], around: Loop, facts: Facts) -> bool:
