@@ -165,7 +165,8 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     if not seen:
         return None
     gives_up = any(certain.values())
-    seeks = all(_goes_on(_address(poll), slices, carried) for poll in seen)
+    moved = frozenset(register for register in carried if _is_moved(register, slices))
+    seeks = all(_goes_on(_address(poll), slices, moved) for poll in seen)
     return Spin(frozenset(loop.blocks), seen, True, gives_up, seeks, slices.is_fenced)
 
 
@@ -307,6 +308,18 @@ def _is_stepped(register: Register, slices: LoopConditions) -> bool:
     before = 3 if maker.name == "mad" else 1
     others = [o for place, o in enumerate(maker.operands) if place not in (0, before)]
     return slices.copied(maker.operands[before]) == register and all(map(slices.is_same, others))
+
+
+def _is_moved(register: Register, slices: LoopConditions) -> bool:
+    """Whether no trip leaves a register as it was, as where only who has taken a lock goes on."""
+    maker, seen = slices.each_trip.get(register), set[Operand]()
+    while maker is not None and maker.name == "mov":
+        source = maker.operands[1]
+        if not isinstance(source, Register) or source in seen:
+            return True  # a number, or what another register was
+        seen.add(source)
+        maker = slices.each_trip.get(source)
+    return maker is not None and (maker.name != "selp" or register not in maker.used())
 
 
 def _is_poll(

@@ -47,6 +47,8 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
         is_inside = spin.blocks <= path.blocks
         if is_inside and path.repeats and not (spin.gives_up and spin.seeks):
             _check_turns(spin, path, facts)
+        if spin.blocks == loop.blocks and not (spin.gives_up and spin.seeks):
+            _check_beginning(spin, path, loop.blocks, facts)  # who has it not tries again
         is_before = not is_inside and path.entry in loop.behind(spin.blocks, facts.graph)
         if spin.blocks < loop.blocks and not is_before and not (spin.gives_up and spin.seeks):
             _check_beginning(spin, path, later, facts)
