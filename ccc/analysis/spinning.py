@@ -46,6 +46,8 @@ _LINEAR = frozenset({"add", "sub", "mov", "mul", "mad", "shl", "cvt", "neg"})
 """What may be made of a counter so that it still comes to its end."""
 _FOLLOWING = frozenset({"add", "mov", "shl", "cvt", "shfl"})
 """What may be made of a number so that it grows as that does."""
+_STAYING = frozenset({"div", "shr", "bfe", "min", "max", "selp", "slct"})
+"""What makes the same of several numbers that follow one another."""
 _ORDERED = frozenset({"lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"})
 
 
@@ -165,8 +167,7 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     if not seen:
         return None
     gives_up = any(certain.values())
-    moved = frozenset(register for register in carried if _is_moved(register, slices))
-    seeks = all(_goes_on(_address(poll), slices, moved) for poll in seen)
+    seeks = all(_moves(_address(poll), slices, carried) for poll in seen)
     return Spin(frozenset(loop.blocks), seen, True, gives_up, seeks, slices.is_fenced)
 
 
@@ -310,6 +311,19 @@ def _is_stepped(register: Register, slices: LoopConditions) -> bool:
     return slices.copied(maker.operands[before]) == register and all(map(slices.is_same, others))
 
 
+def _moves(
+    operands: Iterable[Operand], slices: LoopConditions, carried: frozenset[Register]
+) -> bool:
+    """Whether operands are something else in each trip than in the last one, as far as no
+    remainder begins anew: not where that is divided, or only chosen by it."""
+    used = {operand for operand in operands if isinstance(operand, Register)}
+    moved = {register for register in carried if _is_moved(register, slices)}
+    made = {i for i in slices.behind(used) if i.name not in _STAYING}
+    while more := {r for i in made if not moved.isdisjoint(i.used()) for r in i.defined()} - moved:
+        moved |= more
+    return not used.isdisjoint(moved)
+
+
 def _is_moved(register: Register, slices: LoopConditions) -> bool:
     """Whether no trip leaves a register as it was, as where only who has taken a lock goes on."""
     maker, seen = slices.each_trip.get(register), set[Operand]()
@@ -402,10 +416,12 @@ def _was_found(swap: Instruction, slices: LoopConditions) -> bool:
 
 
 def _is_of_its_place(load: Instruction, swap: Instruction, slices: LoopConditions) -> bool:
-    """Whether a load reads what a swap may change: what lies elsewhere may be what others set free
-    by."""
+    """Whether a load reads what a swap may change, all of it: what lies elsewhere may be what
+    others set free by."""
     place = load.operands[1] if load.name == "ld" else None
     if not isinstance(place, Address) or place != swap.operands[1]:
+        return False
+    if TYPES[load.types[-1]].bits != TYPES[swap.types[-1]].bits:
         return False
     made = set(slices.makers.get(place.base, ())) if isinstance(place.base, Register) else set()
     return not made or (
@@ -452,19 +468,38 @@ def _follows(operand: Operand, atomic: Instruction, slices: LoopConditions) -> b
 
 
 def _is_taken_back(atomic: Instruction, slices: LoopConditions, facts: Facts) -> bool:
-    """Whether something else in the loop writes what an atomic has moved on."""
+    """Whether something else writes what an atomic has moved on: in the loop, or under the same
+    name in one around it."""
     mine = roots(atomic, facts)
     for instruction in slices.body:
         if instruction.effects & Effect.CALL and callee(instruction) not in SYSTEM_CALLS:
             return True
-        writes = instruction.effects & Effect.WRITE and instruction is not atomic
-        if writes and instruction.name in ("st", "red", "atom"):
-            if are_other_fields(atomic, instruction, facts):
-                continue
+        if instruction is not atomic and _may_write_it(instruction, atomic, facts):
             others = roots(instruction, facts)
             if mine is None or others is None or not mine.isdisjoint(others):
                 return True
-    return False
+    around = {
+        label for loop in facts.loops if slices.loop.blocks < loop.blocks for label in loop.blocks
+    }
+    return mine is not None and any(
+        _may_write_it(one, atomic, facts)
+        and not mine.isdisjoint(roots(one, facts) or ())
+        and _step(one) * _step(atomic) <= 0
+        for label in around - slices.loop.blocks
+        for one in facts.blocks[label].instructions
+    )
+
+
+def _may_write_it(one: Instruction, atomic: Instruction, facts: Facts) -> bool:
+    """Whether an instruction writes, and not to another member of what an atomic moves on."""
+    is_write = one.effects & Effect.WRITE and one.name in ("st", "red", "atom")
+    return bool(is_write) and not are_other_fields(atomic, one, facts)
+
+
+def _step(one: Instruction) -> int:
+    """By how much an atomic addition moves on; 0 of all else."""
+    by = one.operands[-1] if "add" in one.modifiers else None
+    return by.integer or 0 if isinstance(by, Immediate) else 0
 
 
 def _callee_reads(call: Instruction, facts: Facts) -> bool:

@@ -87,6 +87,7 @@ _ABOUT = {
     "its turns may wait for one another": "accessed",
     "lanes may wait ": "accessed",
     "lanes wait ": "accessed",
+    "lanes have iterations until ": "accessed",
     "threads may wait for one another": "accessed",
     "what a lane waits for": "accessed",
     f"local memory {ARRAY}": "arrays",

@@ -381,3 +381,50 @@ WAIT = "WAIT: ld.volatile.global.u32 %r5, [%rd4]; setp.eq.s32 %p3, %r5, 0; @%p3 
 def test_who_only_tries_waits_for_nobody(code: dict[str, str], spins: int) -> None:
     parts = {"inside": "", "step": "mul.lo.s32 %r2, %r2, %r2;", "behind": "", **code}
     assert len(facts_of(f"{TRIES.format(**parts)}\nEND:").spins) == spins
+
+
+SWAPPED = """
+RETRY:
+    {load} %r6, [%rd4];
+    atom.global.cas.b32 %r5, [%rd4], %r6, %r4;
+    setp.ne.s32 %p3, %r5, %r6;
+    @%p3 bra RETRY;
+"""
+
+
+@pytest.mark.parametrize(
+    ("load", "spins"),
+    [("ld.global.u32", 0), ("ld.volatile.global.u32", 0), ("ld.global.u8", 1)],
+)
+def test_who_expects_a_part_of_what_is_there_may_wait(load: str, spins: int) -> None:
+    assert len(facts_of(SWAPPED.format(load=load)).spins) == spins
+
+
+MOVED_ON = """
+    mov.u64 %rd4, gate;
+AGAIN:
+    {before}
+WAIT:
+    atom.global.add.u32 %r5, [%rd4], 1;
+    setp.lt.s32 %p3, %r5, 0;
+    @%p3 bra WAIT;
+    add.s32 %r2, %r2, 1;
+    setp.lt.s32 %p2, %r2, 7;
+    @%p2 bra AGAIN;
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "spins"),
+    [
+        ("", 0),
+        ("atom.global.add.u32 %r6, [%rd4], 1;", 0),
+        ("st.global.u32 [%rd6], 1;", 0),  # which may lead anywhere
+        ("atom.global.add.u32 %r6, [%rd4], -9;", 1),
+        ("atom.global.exch.b32 %r6, [%rd4], -9;", 1),
+        ("st.global.u32 [%rd4], -9;", 1),
+    ],
+)
+def test_who_moves_on_waits_where_a_loop_around_sets_it_back(before: str, spins: int) -> None:
+    others = ".global .align 4 .b8 gate[4];"
+    assert len(facts_of(MOVED_ON.format(before=before), others).spins) == spins

@@ -30,7 +30,7 @@ from ccc.analysis.polled import roots
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Register
-from ccc.ptx.opcodes import PLAIN_ACCESSES, Effect
+from ccc.ptx.opcodes import LOADS, PLAIN_ACCESSES, Effect
 from ccc.ptx.operations import EXTREMES
 
 REDUCTION_HINT = "if the loop only adds it up, say so on the loop: reduction(+: variable)"
@@ -263,7 +263,7 @@ def writer_hint(
 def _writer_of_it(path: CheckedPath, read: Instruction, facts: Facts) -> Instruction | None:
     """What writes to the same address for certain, in the path or, where that is the same in all
     iterations, as that of a variable in memory, anywhere in one: earlier it is something else."""
-    writers = facts.memory.writers(instructions_of(path.loop.loop.blocks, facts))
+    writers = _written(path.loop.loop.blocks, facts)
     if same := next((one for one in writers if are_one_place(one, read, facts)), None):
         return same
     mine, bases = _addresses(read), _bases(read)
@@ -272,8 +272,13 @@ def _writer_of_it(path: CheckedPath, read: Instruction, facts: Facts) -> Instruc
     loop = path.loop.loop.blocks
     made = (i for i in instructions_of(loop, facts) if not bases.isdisjoint(i.defined()))
     where = path.blocks if next(made, None) else loop
-    writers = facts.memory.writers(instructions_of(where, facts))
-    return next((one for one in writers if _addresses(one) == mine), None)
+    return next((one for one in _written(where, facts) if _addresses(one) == mine), None)
+
+
+def _written(labels: Iterable[str], facts: Facts) -> list[Instruction]:
+    """What may write in some blocks: of those that order accesses no volatile load does."""
+    ordering = facts.memory.writers(instructions_of(labels, facts))
+    return [one for one in ordering if one.name not in LOADS]
 
 
 def _sets_flag(writer: Instruction, facts: Facts) -> bool:

@@ -48,7 +48,10 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
         if is_inside and path.repeats and not (spin.gives_up and spin.seeks):
             _check_turns(spin, path, facts)
         if spin.blocks == loop.blocks and not (spin.gives_up and spin.seeks):
-            _check_beginning(spin, path, loop.blocks, facts)  # who has it not tries again
+            # who has not got a lock tries again
+            _check_beginning(_without_draws(spin, path, facts), path, loop.blocks, facts)
+        if spin.blocks == loop.blocks and spin.waits and not spin.gives_up:
+            _check_own_end(spin, later, facts)
         is_before = not is_inside and path.entry in loop.behind(spin.blocks, facts.graph)
         if spin.blocks < loop.blocks and not is_before and not (spin.gives_up and spin.seeks):
             _check_beginning(spin, path, later, facts)
@@ -87,6 +90,39 @@ def _check_event(spin: Spin, path: CheckedPath, facts: Facts) -> None:
         "task may be set aside; iterations that wait for one another are not independent: "
         f"remove the annotation{_way_out_if_apart(spin.poll, spin, path, facts)}"
     )
+
+
+def _without_draws(spin: Spin, path: CheckedPath, facts: Facts) -> Spin:
+    """Who waits, without what only draws numbers, as of iterations: nothing of the same name gives
+    them back."""
+    writes = [i for i in instructions_of(path.loop.loop.blocks, facts) if i.effects & Effect.WRITE]
+    return replace(
+        spin,
+        polls=tuple(
+            poll
+            for poll in spin.polls
+            if MOVES_ON.isdisjoint(poll.modifiers)
+            or any(one is not poll and not _has_other_name(one, poll, facts) for one in writes)
+        ),
+    )
+
+
+def _check_own_end(spin: Spin, later: Collection[str], facts: Facts) -> None:
+    """That no lane has iterations until a path, or what follows it, has written something: its
+    task may be set aside for as long as all lanes have iterations.
+
+    Raises:
+        Refused: one may.
+    """
+    for poll in (one for one in spin.polls if _only_looks(one, facts)):
+        mine = replace(spin, polls=(poll,))
+        for one in instructions_of(later, facts):
+            if one is not poll and may_end(mine, one, facts):
+                raise Refused(
+                    f"lanes have iterations until what they look at{at(poll)} is written by a task"
+                    f"{at(one)}, which may be set aside; iterations that wait for one another are "
+                    "not independent: remove the annotation"
+                )
 
 
 def _check_behind(spin: Spin, path: CheckedPath, facts: Facts) -> None:
