@@ -14,8 +14,10 @@ from ccc.analysis.cfg import EXIT
 from ccc.analysis.convergence import ReconvergencePoint, find_reconvergence
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.held_locks import may_end
 from ccc.analysis.paths.locate import NO_LOOP
 from ccc.analysis.paths.model import FoundPath, LeftPath, Refused, at, instructions_of
+from ccc.analysis.spinning import Spin
 from ccc.analysis.stray_markers import is_stray
 from ccc.ptx.opcodes import Effect
 
@@ -76,6 +78,13 @@ def _is_annotated(loop: Loop, facts: Facts) -> bool:
     return any(one.kind == "for" and not is_stray(facts, loop, one) for one in markers)
 
 
+def _is_ended_within(outer: Loop, spin: Spin, facts: Facts) -> bool:
+    """Whether a loop does, elsewhere, what ends a wait in it, so that who waits would give up more
+    often where others are in other iterations."""
+    others = instructions_of(outer.blocks - spin.blocks, facts)
+    return any(may_end(spin, one, facts) for one in others)
+
+
 def _check_outer(outer: Loop, facts: Facts) -> None:
     """That nobody waits in a loop for lanes that may be in another iteration then.
 
@@ -104,7 +113,9 @@ def _check_outer(outer: Loop, facts: Facts) -> None:
     if any(target == EXIT for _, target in exits):
         raise Refused("the loop around it ends the thread, by a guarded exit or return")
     for spin in facts.spins:
-        if spin.blocks.isdisjoint(outer.blocks) or spin.gives_up:
+        if spin.blocks.isdisjoint(outer.blocks):
+            continue
+        if spin.gives_up and not _is_ended_within(outer, spin, facts):
             continue
         is_outer = spin.counts and spin.blocks == outer.blocks
         if not (is_outer and _is_annotated(outer, facts)):

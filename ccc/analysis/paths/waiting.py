@@ -42,7 +42,7 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
     later = loop.behind([path.entry], facts.graph)
     for spin in facts.spins:
         _check_event(spin, path, facts)
-        if spin.blocks < loop.blocks and not spin.gives_up:
+        if spin.blocks < loop.blocks:  # who gives up would do so more often
             _check_behind(spin, path, facts)
         is_inside = spin.blocks <= path.blocks
         if is_inside and path.repeats and not (spin.gives_up and spin.seeks):
