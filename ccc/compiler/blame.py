@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +15,8 @@ from ccc.analysis.paths.own_columns import OWN_COLUMNS
 from ccc.analysis.paths.seen_late import SEEN_LATE
 from ccc.compiler.advice import parts_of, with_rest
 from ccc.compiler.cases import SourceCases
+from ccc.compiler.context_names import ContextNames
+from ccc.compiler.function_texts import FunctionTexts
 from ccc.compiler.handing_on import REMOVE, elsewhere, hindrance, is_for_tiles, way_out, with_atomic
 from ccc.compiler.lacking_clauses import (
     ALL_OWN,
@@ -43,8 +44,9 @@ from ccc.compiler.of_loops import (
     with_what_ends,
 )
 from ccc.compiler.of_members import with_members
-from ccc.compiler.recursive import CALLEE, Recursive
+from ccc.compiler.recursive import Recursive
 from ccc.compiler.respelled import FLUSHED, MISUSED, flags, respelled
+from ccc.compiler.source_lines import SourceLines
 from ccc.compiler.unset_told import names_of_unset, read_outside, with_whole
 from ccc.errors import Span
 from ccc.frontend.marking import Marked
@@ -132,12 +134,11 @@ class Blame:
 
     def __init__(self, table: LineTable, marked: Marked, ptx: str):
         self._marked = marked
-        self._ptx = ptx
-        self._recursive = Recursive(ptx)
-        self._table = table
-        self._files = {os.path.abspath(name): name for name in marked.files}
-        self._found: dict[str, tuple[int, str] | None] = {}
-        self.cases = SourceCases(marked, self._line)
+        self._functions = FunctionTexts(ptx)
+        self._recursive = Recursive(self._functions)
+        self._lines = SourceLines(table, marked.files)
+        self._context = ContextNames(self._functions, self._lines, marked.suspects)
+        self.cases = SourceCases(marked, self._lines.of)
 
     def tell(self, remarks: Mapping[str, Sequence[Remark]]) -> dict[str, list[Remark]]:
         """The remarks, with what is known of the source in what they say."""
@@ -163,7 +164,7 @@ class Blame:
         if "case" in details:
             details["case"] = self.cases.name(remark)
         if context := details.get("context"):
-            details["context"] = list(self._named(remark, context))
+            details["context"] = list(self._context.named(remark, context))
         about = replace(remark, position=meant)
         new: dict[str, Any] = {key: self._text(about, text) for key, text in texts.items()}
         if remark.advice:
@@ -175,7 +176,7 @@ class Blame:
         first, suspects, at = _IN_PTX.search(text), self._marked.suspects, remark.position
         text = self._recursive.told(remark.kernel, self._with_promise(remark, text))
         text = with_bound(suspects, at, with_arrays(suspects, at, text))
-        places = self._places(int(first[1])) if first else []
+        places = self._lines.every(int(first[1])) if first else []
         names = self._names(remark, text, places)
         text = elsewhere(suspects, at, text)
         if not names and _about(text) == "arrays":
@@ -221,8 +222,7 @@ class Blame:
         in memory since a function that stays one gets their addresses."""
         suspects = self._marked.suspects
         found = suspects.handed(remark.position, places) if suspects else []
-        _, code = self._function(remark.kernel) or (0, "")
-        called = set(CALLEE.findall(code))
+        called = self._functions.called_in(remark.kernel)
         kept = [one for one in found if any(_is_called(one[1], by) for by in called)]
         if not kept:
             return text, []
@@ -231,7 +231,7 @@ class Blame:
         text = text.replace(ARRAY, f"(a variable of the thread's own, whose address {name} gets)")
         head, _, tail = parts_of(text)
         advice = f"declare {name} __forceinline__, or let it return what it makes of it"
-        if any(map(self._recursive.calls_itself, own)):
+        if any(map(self._functions.calls_itself, own)):
             advice = f"let {name} return what it makes of it"
         return f"{head}; {with_rest(advice, tail)}", [one for one, by in kept if by == name]
 
@@ -333,7 +333,7 @@ class Blame:
         if match is None or suspects is None:
             return text
         listed = ([int(number) for number in one.split(", ")] for one in match.groups()[1:])
-        reads, writes = (list(map(self._line, each)) for each in listed)
+        reads, writes = (list(map(self._lines.of, each)) for each in listed)
         known = [[span for span in each if span] for each in (reads, writes)]
         clauses = None
         if known == [reads, writes]:
@@ -396,58 +396,12 @@ class Blame:
         text = with_arrays(suspects, remark.position, text)
         return with_bound(suspects, remark.position, text)
 
-    def _named(
-        self, remark: Remark, context: Sequence[Mapping[str, Any]]
-    ) -> Iterator[dict[str, Any]]:
-        """The context, with variables where the lines tell that set the registers: lines of one
-        variable, or of as many as registers that are set there."""
-        every = [self._set_with(remark, entry) for entry in context]
-        for number, (entry, names) in enumerate(zip(context, every, strict=True)):
-            if len(names) == 1 or every.count(names) == len(names):
-                yield {**entry, "variable": names[every[:number].count(names) % len(names)]}
-            else:
-                yield dict(entry)
-
-    def _set_with(self, remark: Remark, entry: Mapping[str, Any]) -> list[str]:
-        """The variables that are set on the lines that set a register."""
-        found = self._function(remark.kernel)
-        if found is None or self._marked.suspects is None:
-            return []
-        first, text = found
-        sets = re.compile(rf"^\t(?:@!?%p\d+ )?[\w.]+[ \t]+{re.escape(entry['register'])},", re.M)
-        numbers = [first + text.count("\n", 0, match.start()) for match in sets.finditer(text)]
-        lines = [span for span in map(self._line, numbers) if span]
-        rest = bool(remark.details.get("continuation"))
-        return self._marked.suspects.defined(remark.position, lines, entry["type"], with_rest=rest)
-
-    def _function(self, name: str) -> tuple[int, str] | None:
-        """The first line and the text of a function, if it is there."""
-        if name not in self._found:
-            begin = max(self._ptx.find(f"{kind} {name}(") for kind in (".entry", ".func"))
-            text = self._ptx[begin : self._ptx.find("\n}\n", begin)]
-            first = self._ptx.count("\n", 0, begin) + 1
-            self._found[name] = (first, text) if begin >= 0 else None
-        return self._found[name]
-
     def _place(self, match: re.Match[str]) -> str:
         span = self._span(match)
         return f"({span.file}:{span.line}, PTX line {match[1]}: " if span else match[0]
 
     def _span(self, match: re.Match[str]) -> Span | None:
-        return self._line(int(match[1]))
-
-    def _line(self, number: int) -> Span | None:
-        """The innermost place in the user's files that a line of PTX was made of, if any."""
-        for span in self._table.places.get(number, ()):
-            if name := self._files.get(os.path.abspath(span.file)):
-                return span._replace(file=name)
-        return None
-
-    def _places(self, number: int) -> list[Span]:
-        """All the places that a line of PTX was made of, the innermost call first."""
-        places = self._table.places.get(number, ())
-        names = (self._files.get(os.path.abspath(span.file), span.file) for span in places)
-        return [span._replace(file=name) for span, name in zip(places, names, strict=True)]
+        return self._lines.of(int(match[1]))
 
     def _names(self, remark: Remark, text: str, places: Sequence[Span]) -> list[str]:
         """The variables that may be meant."""
