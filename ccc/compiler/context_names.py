@@ -23,7 +23,7 @@ class ContextNames:
         suspects: what is known of the source.
     """
 
-    def __init__(self, functions: FunctionTexts, lines: SourceLines, suspects: Suspects | None):
+    def __init__(self, functions: FunctionTexts, lines: SourceLines, suspects: Suspects):
         self._functions = functions
         self._lines = lines
         self._suspects = suspects
@@ -43,7 +43,7 @@ class ContextNames:
     def _set_with(self, remark: Remark, entry: Mapping[str, Any]) -> list[str]:
         """The variables that are set on the lines that set a register."""
         found = self._functions.find(remark.kernel)
-        if found is None or self._suspects is None:
+        if found is None:
             return []
         first, text = found
         sets = re.compile(rf"^\t(?:@!?%p\d+ )?[\w.]+[ \t]+{re.escape(entry['register'])},", re.M)

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from ccc.analysis.paths.carried_values import BY_ATOMIC, REDUCTION_HINT
-from ccc.analysis.paths.continuation import OF_ATOMIC
+from ccc.compiler.inquiry import REMOVE, Inquiry
+from ccc.compiler.topics import Topic
 from ccc.frontend import behind
 from ccc.frontend.behind import Where
 from ccc.frontend.updates import REDUCING
-
-if TYPE_CHECKING:
-    from ccc.errors import Span
-    from ccc.frontend.variables import Suspects
 
 _WAYS = {
     Where.INSIDE: (
@@ -32,12 +27,16 @@ _BY_TILE = (Where.INSIDE, Where.BEHIND)
 """What asks for a strategy that no switch can have of which a case goes on in the next one."""
 
 
+_OWN = "declare it in the loop"
+_SEEDED = f"as of random numbers, {_OWN}, and seed it there"
+_OF_ITERATION = ", from what the iteration is of"
+_NO_REDUCTION = (
+    "; no reduction serves a variable with which the loop does more than to update it ({}:{})"
+)
 _ELSEWHERE = (
     "if the loop only adds up what comes of it, or keeps the least or the most, say so on the "
     "loop, by the variable's name there: reduction(op: variable)"
 )
-REMOVE = "remove the annotation"
-"""Where the strategy that may serve is asked for already: why it does not is told by itself."""
 
 
 def is_for_tiles(asked: str | None) -> bool:
@@ -45,65 +44,118 @@ def is_for_tiles(asked: str | None) -> bool:
     return asked is not None and asked.startswith("tile(")
 
 
-def way_out(
-    suspects: Suspects | None,
-    at: Span,
-    names: Sequence[str],
-    *,
-    is_in_path: bool,
-    is_asked: bool = False,
-) -> str:
-    """How a branch can be collected all the same, for the end of advice; empty if it cannot.
+def own(asked: Inquiry, name: str, *, made: str = "") -> str:
+    """What to do about a variable of which there is no reduction, and perhaps of another that is
+    made from it."""
+    suspects, at = asked.suspects, asked.at
+    told = f'if no iteration needs "{name}"{_made_from(made) or _set_in(asked, name)} of another'
+    if not suspects.is_stepped(at, name):
+        return f"{told}, {_OWN}"
+    counter = suspects.counter(at)
+    return f"{told}, {_SEEDED}" + (f' from "{counter}"' if counter else _OF_ITERATION)
 
-    Args:
-        suspects: what is known of the source.
-        at: where the annotation stands.
-        names: the variable, and others that are made from it.
-        is_in_path: whether nvcc keeps what is set behind the path in a register that the path
-            writes.
-        is_asked: whether the strategy that may serve is asked for already.
-    """
-    found = suspects.statements(at) if suspects and suspects.is_branch(at) else None
+
+def way_out(asked: Inquiry, *names: str) -> str:
+    """How a branch can be collected all the same where iterations hand on a variable, and others
+    that are made from it, for the end of advice; and what else, if nothing follows."""
+    slot = asked.reason.clause
+    is_last = slot is not None and asked.reason.ends_with(slot)
+    return _in_strategy(asked, names) + f"; else {REMOVE}" * is_last
+
+
+def _in_strategy(asked: Inquiry, names: Sequence[str]) -> str:
+    """How it can be collected by a strategy; empty if it cannot."""
+    found = asked.statements if asked.suspects.is_branch(asked.at) else None
     where = behind.where_set(*found, names[0].encode()) if found else None
-    if where is None or (is_in_path and where is Where.BEHIND):
+    if found is None or where is None:
         return ""
-    if where in _BY_TILE and (is_asked or (found and behind.goes_on(found[0]))):
+    if where is Where.BEHIND and _is_in_path(asked, names[0]):
+        return ""
+    if where in _BY_TILE and (is_for_tiles(asked.remark.asked) or behind.goes_on(found[0])):
         return ""
     return _WAYS[where].format(" and ".join(f'"{one}"' for one in names))
 
 
-def elsewhere(suspects: Suspects | None, at: Span, text: str) -> str:
-    """A reason that would offer reductions, of a path in a function without its annotated loop,
-    where variables have other names, or none."""
-    found = suspects.statements(at) if suspects else None
-    is_alone = found is not None and found[0] == found[1]
-    if not is_alone:
-        return text
-    more = f"; else {REMOVE}" * text.endswith(REDUCTION_HINT)
-    text = text.replace(OF_ATOMIC, f"{_ELSEWHERE}; else {REMOVE}")
-    return text.replace(REDUCTION_HINT, _ELSEWHERE + more)
+def _is_in_path(asked: Inquiry, name: str) -> bool:
+    """Whether nvcc keeps what is set behind the path in a register that the path writes."""
+    set_behind = asked.suspects.set_behind(asked.at, name)
+    first = next(iter(asked.reason.shown), None)
+    made = asked.lines.of(first.line) if first else None
+    is_elsewhere = set_behind is not None and made is not None and set_behind.line != made.line
+    return is_elsewhere and first is not None and first.opcode.name != "mov"
 
 
-def with_atomic(suspects: Suspects | None, at: Span, text: str, names: Sequence[str]) -> str:
-    """A reason without the advice to use an atomic operation, where the source tells that what is
-    done to the variables is none."""
-    if suspects is None or BY_ATOMIC not in text or not names:
-        return text
+def _made_from(made: str) -> str:
+    return f', from which "{made}" is made,' if made else ""
+
+
+def _set_in(asked: Inquiry, name: str) -> str:
+    """Where a variable is set, if that is not the line at fault."""
+    span = asked.suspects.set_behind(asked.at, name) if asked.places else None
+    is_elsewhere = span is not None and span.line != asked.places[0].line
+    return f" (set in {span.file}:{span.line})" if span and is_elsewhere else ""
+
+
+def elsewhere(asked: Inquiry) -> Inquiry:
+    """What would offer reductions, of a path in a function without its annotated loop, where
+    variables have other names, or none."""
+    if not _is_alone(asked):
+        return asked
+    slot = asked.reason.clause
+    more = f"; else {REMOVE}" if slot and asked.reason.ends_with(slot) else ""
+    return asked.with_clause(_ELSEWHERE + more)
+
+
+def counted_elsewhere(asked: Inquiry) -> str | None:
+    """The same of what an atomic operation gives to the next iteration."""
+    return f"{_ELSEWHERE}; else {REMOVE}" if _is_alone(asked) else None
+
+
+def _is_alone(asked: Inquiry) -> bool:
+    """Whether the path stands in a function without its annotated loop."""
+    found = asked.statements
+    return found is not None and found[0] == found[1]
+
+
+def by_no_atomic(asked: Inquiry) -> str | None:
+    """Nothing in place of the advice to use an atomic operation, where the source tells that what
+    is done to the variables is none."""
+    suspects, at, names = asked.suspects, asked.at, asked.names
     kept = suspects.extreme(at)
     is_one = all(suspects.operation(at, one) in REDUCING for one in names)
-    return text if is_one or (kept and [*names] == [kept[1]]) else text.replace(BY_ATOMIC, "")
+    return None if not names or is_one or (kept and [*names] == [kept[1]]) else ""
 
 
-def hindrance(suspects: Suspects | None, at: Span, name: str) -> str | None:
+def without_reduction(asked: Inquiry) -> Inquiry:
+    """What would offer reductions, and whom it means, where the loop does more with some than to
+    update them: nothing serves as long as it does."""
+    suspects, at, names = asked.suspects, asked.at, asked.names
+    if asked.reason.topic is not Topic.CARRIED:
+        return asked
+    if made := next((n for n in names if _hindrance(asked, n)), None):
+        by = _hindrance(asked, made) or ""
+        told = own(asked, by, made=made) + way_out(asked, by, made)
+        return asked.with_clause(told).naming([made])
+    found = {name: suspects.no_reduction(at, name) for name in names}
+    found = {one: use for one, use in found.items() if use and not suspects.ends_loop(at, one)}
+    name, use = next(iter(found.items()), ("", None))
+    if use is None or suspects.is_stepped(at, name):
+        return asked
+    more = _NO_REDUCTION.format(use.file, use.line)
+    return asked.with_clause(own(asked, name) + more + way_out(asked, name)).naming([name])
+
+
+def _hindrance(asked: Inquiry, name: str) -> str | None:
     """What a variable is made from that iterations hand on and that no reduction serves, so that
     none would serve the variable, which else one would."""
-    found = suspects.statements(at) if suspects else None
-    if suspects is None or found is None or not _is_served(suspects, at, name):
+    found = asked.statements
+    if found is None or not _is_served(asked, name):
         return None
     every = (one.decode(errors="replace") for one in behind.made_from(found[1], name.encode()))
-    return next((one for one in every if not _is_served(suspects, at, one)), None)
+    return next((one for one in every if not _is_served(asked, one)), None)
 
 
-def _is_served(suspects: Suspects, at: Span, name: str) -> bool:
+def _is_served(asked: Inquiry, name: str) -> bool:
     """Whether a reduction would serve a variable, as far as its own updates tell."""
+    suspects, at = asked.suspects, asked.at
     return suspects.operation(at, name) in REDUCING and not suspects.no_reduction(at, name)

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from ccc.analysis.paths.carried_values import REDUCTION_HINT
-from ccc.compiler.handing_on import REMOVE
-from ccc.compiler.respelled import MISUSED
+from ccc.compiler.inquiry import REMOVE, Inquiry
 from ccc.frontend.updates import REDUCING
-
-if TYPE_CHECKING:
-    from ccc.errors import Span
-    from ccc.frontend.variables import Suspects
 
 _OPEN = 'if the loop only updates members of "{}", name those on the loop: reduction({}: {})'
 _HIDDEN = (
@@ -21,21 +12,19 @@ _HIDDEN = (
 )
 
 
-def with_members(suspects: Suspects | None, at: Span, text: str, names: Sequence[str]) -> str:
-    """A reason that speaks of a reduction of a whole structure, or of a member that only methods
-    may name, with what can be named in its place."""
-    if suspects is None or not (REDUCTION_HINT in text or MISUSED.search(text)):
-        return text
-    hint = next(filter(None, (_hint(suspects, at, name) for name in names)), None)
-    return text if hint is None else MISUSED.sub(hint, text.replace(REDUCTION_HINT, hint))
+def of_members(asked: Inquiry) -> Inquiry:
+    """Where it speaks of a reduction of a whole structure, or of a member that only methods may
+    name, with what can be named in its place."""
+    hint = next(filter(None, (_hint(asked, name) for name in asked.names)), None)
+    return asked if hint is None else asked.with_clause(hint)
 
 
-def _hint(suspects: Suspects, at: Span, name: str) -> str | None:
+def _hint(asked: Inquiry, name: str) -> str | None:
     base, _, member = name.partition(".")
-    found = suspects.structure(at, base)
+    found = asked.suspects.structure(asked.at, base)
     if found is None or (member and not found.hides(member)):
         return None
-    by = suspects.operation(at, name)
+    by = asked.suspects.operation(asked.at, name)
     if by not in REDUCING:  # no reduction serves what else is done
         return None
     every = ", ".join(f"{base}.{one}" for one in found.open)

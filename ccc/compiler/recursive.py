@@ -5,44 +5,22 @@ from __future__ import annotations
 import re
 
 from ccc.analysis.paths.find import NOT_INLINED
-from ccc.compiler.function_texts import FunctionTexts, callees
+from ccc.compiler.function_texts import callees
+from ccc.compiler.inquiry import Inquiry
 from ccc.demangle import demangle
 
-_INLINE = re.compile(
-    r"declare (?:it|the function) __forceinline__(?:, and call it directly|, in the same file)?"
-)
-_SHOWN = re.compile(r"PTX line \d+: (call\b.*?);\)")
 _CALLS = re.compile(r"\bcalls ([\w$:]+)")
 _AS_A_LOOP = "make it a loop with a stack: it calls itself, and nvcc inlines no such function"
 
 
-class Recursive:
-    """The functions of PTX that call themselves.
-
-    Args:
-        functions: those of the PTX.
-    """
-
-    def __init__(self, functions: FunctionTexts):
-        self._functions = functions
-
-    def told(self, kernel: str, text: str) -> str:
-        """A reason without the advice to inline a function that nvcc cannot.
-
-        Args:
-            kernel: the function that it is said of.
-            text: the reason.
-        """
-        match = _INLINE.search(text)
-        if match is None:
-            return text
-        named = _CALLS.search(text)
-        shown = [one for line in _SHOWN.findall(text) for one in callees(line)]
-        meant = [kernel] if text.startswith(NOT_INLINED) else shown
-        if named and not meant:
-            meant = [one for one in self._functions.callees if demangle(one) == named[1]]
-        return (
-            text.replace(match[0], _AS_A_LOOP)
-            if any(map(self._functions.calls_itself, meant))
-            else text
-        )
+def as_a_loop(asked: Inquiry) -> str | None:
+    """What to do about a function that is to be inlined, and that nvcc cannot."""
+    functions, reason = asked.functions, asked.reason
+    calls = [one.text for one in reason.shown if one.opcode.name == "call"]
+    meant = [name for text in calls for name in callees(text)]
+    named = _CALLS.search(reason.text())
+    if reason.begins(NOT_INLINED):
+        meant = [asked.remark.kernel]
+    elif named and not meant:
+        meant = [one for one in functions.callees if demangle(one) == named[1]]
+    return _AS_A_LOOP if any(map(functions.calls_itself, meant)) else None

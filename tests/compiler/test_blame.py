@@ -10,7 +10,6 @@ from saying import said
 
 from ccc.analysis.paths.induction import NOT_STEPPED, STRICT
 from ccc.compiler import lines
-from ccc.compiler.blame import _INTEGER
 from ccc.errors import Span
 from ccc.options import AUTO, COLLECT, Options
 from ccc.passes.policy import HANDED_TO_SHARED
@@ -429,19 +428,3 @@ def test_all_that_uses_an_array_goes_into_a_branch(tmp_path: Path) -> None:
     assert 'put all that uses it, and not the loop alone, into a branch marked "ccc if"' in line
     whole = BOARD.replace("PRAGMA", "\n#pragma ccc if\n").replace("IF", "if (x[i] > 9)")
     assert said(whole.replace("#pragma ccc while", ""), tmp_path, Options(strategy=COLLECT)) == []
-
-
-@pytest.mark.parametrize(
-    ("instruction", "is_whole"),
-    [
-        ("add.s32 %r3, %r3, 1", True),
-        ("@%p1 mad.wide.u32 %rd5, %r1, 4, %rd2", True),
-        ("add.rn.f32 %r3, %r3, %r4", False),  # whatever registers are called
-        ("fma.rn.f64 %rd3, %rd3, %rd4, %rd5", False),
-        ("ld.global.u32 %r3, [%rd1]", False),
-    ],
-)
-def test_what_integer_arithmetic_makes_is_told_by_its_type(
-    instruction: str, is_whole: bool
-) -> None:
-    assert bool(_INTEGER.search(f"(PTX line 7: {instruction};)")) == is_whole

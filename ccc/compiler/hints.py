@@ -1,0 +1,77 @@
+"""What reasons advise of which the source tells more: each hint, and how passes word it."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+
+from ccc.analysis.paths.array_hints import ANOTHER_LOOP, IN_PATH
+from ccc.analysis.paths.carried_values import BY_ATOMIC, REDUCTION_HINT, SET_IN_LOOP, TOO_NARROW
+from ccc.analysis.paths.continuation import OF_ATOMIC
+from ccc.analysis.paths.find import LEAVES_TURNS
+from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES, SUMS, TO_SHARE
+from ccc.analysis.paths.parting import BY_ONE, DECIDES
+from ccc.compiler.advice import FROM_COUNTER, IF_FROM_COUNTER
+
+
+class Hint(Enum):
+    """What the source may tell more of."""
+
+    REDUCTION = auto()
+    """To name what the loop only adds up in a clause."""
+    MISUSED = auto()
+    """That what clauses name may only be updated."""
+    OF_ATOMIC = auto()
+    BY_ATOMIC = auto()
+    SUMS = auto()
+    """The clause alone."""
+    TO_SHARE = auto()
+    """That it would let turns be shared out."""
+    FROM_COUNTER = auto()
+    SET_IN_LOOP = auto()
+    TOO_NARROW = auto()
+    IN_VARIABLES = auto()
+    BEFORE_IT = auto()
+    LEAVES_TURNS = auto()
+    DECIDES = auto()
+    IN_PATH = auto()
+    ANOTHER_LOOP = auto()
+    OWN_ARRAY = auto()
+    """Which memory of the thread is meant: that is no advice."""
+    PROMISE = auto()
+    INLINE = auto()
+
+
+CLAUSES = (Hint.REDUCTION, Hint.MISUSED)
+"""Those that are about the clauses of the loop. A reason has one of them at most."""
+PATTERNS = {
+    Hint.MISUSED: r"the variable of a reduction \((.*?)\).*?(?=; or ask for strategy|$)",
+    Hint.PROMISE: (
+        r", or promise noalias\(a, b\) of the pointers read in PTX line ([\d, ]+) "
+        r"and written in (\d+(?:, \d+)*)"
+    ),
+    Hint.INLINE: (
+        "declare (?:it|the function) __forceinline__(?:, and call it directly|, in the same file)?"
+    ),
+    Hint.FROM_COUNTER: f"{re.escape(IF_FROM_COUNTER)}|{re.escape(FROM_COUNTER)}",
+    Hint.TO_SHARE: f"(?:; )?{re.escape(TO_SHARE)}",
+    Hint.DECIDES: re.escape(f"{BY_ONE} {DECIDES}"),
+    Hint.OWN_ARRAY: re.escape("(an array of the thread's own)"),
+    **{
+        hint: re.escape(words)
+        for hint, words in (
+            (Hint.REDUCTION, REDUCTION_HINT),
+            (Hint.OF_ATOMIC, OF_ATOMIC),
+            (Hint.BY_ATOMIC, BY_ATOMIC),
+            (Hint.SUMS, SUMS),
+            (Hint.SET_IN_LOOP, SET_IN_LOOP),
+            (Hint.TOO_NARROW, TOO_NARROW),
+            (Hint.IN_VARIABLES, IN_VARIABLES),
+            (Hint.BEFORE_IT, BEFORE_IT),
+            (Hint.LEAVES_TURNS, LEAVES_TURNS),
+            (Hint.IN_PATH, IN_PATH),
+            (Hint.ANOTHER_LOOP, ANOTHER_LOOP),
+        )
+    },
+}
+"""How passes word them; of those that begin at one place the first counts."""

@@ -1,0 +1,71 @@
+"""What is said where the loop has clauses, and seems to do more with their variables than to update
+them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ccc.analysis.paths.carried_values import KEEP_OUT, REDUCTION_HINT
+from ccc.compiler.hints import Hint
+from ccc.compiler.inquiry import Inquiry
+from ccc.compiler.reason import HintSlot
+from ccc.compiler.reduction_clauses import KEEPS, clauses_of
+
+_MISUSED_AT = "; in the way is"
+_FLUSHED = "are none under -ftz=true"
+"""Where a reduction is none whatever the loop does with it."""
+_LACKING = HintSlot(Hint.REDUCTION, (REDUCTION_HINT,))
+
+
+def declared_in(asked: Inquiry) -> list[str]:
+    """The variables that it says clauses name."""
+    return asked.misused.given[0].split(" or ") if asked.misused else []
+
+
+def is_misused_at(asked: Inquiry) -> bool:
+    """Whether it says where the loop does more with them."""
+    return asked.misused is not None and _MISUSED_AT in asked.misused.words
+
+
+def is_flushed(asked: Inquiry) -> bool:
+    """Whether it says that they are no reductions as numbers are computed."""
+    return asked.misused is not None and _FLUSHED in asked.misused.words
+
+
+def settled(asked: Inquiry) -> Inquiry:
+    """What is said of reductions speaks of those with which the loop does more than that; where
+    there is none, and something else may be at fault, that is one, or has to be no more."""
+    suspects, at, slot, names = asked.suspects, asked.at, asked.misused, asked.names
+    if slot is None or is_misused_at(asked) or is_flushed(asked):
+        return asked
+    if any(suspects.ends_loop(at, name) for name in names):
+        return asked.filled(Hint.MISUSED, _LACKING)
+    if wrong := suspects.misused(at):
+        if kept := _kept_otherwise(asked, wrong):
+            return asked.filled(Hint.MISUSED, kept)
+        uses = dict.fromkeys(f"{use.file}:{use.line}" for use in wrong.values() if use)
+        more = f"{_MISUSED_AT} what it does in {' and '.join(uses)}{KEEP_OUT}" if uses else ""
+        return asked.filled(Hint.MISUSED, _of_others(slot, " or ".join(wrong), more))
+    declared = set(declared_in(asked))
+    extreme = suspects.extreme(at)
+    is_served = {*names} <= declared or (
+        extreme is not None and extreme[1] in declared.intersection(names)
+    )
+    return asked if is_served else asked.filled(Hint.MISUSED, _LACKING)
+
+
+def _of_others(slot: HintSlot, names: str, more: str) -> HintSlot:
+    """What is said of reductions, said of other variables, and more of these."""
+    first, *rest = slot.pieces
+    told = str(first).replace(f"({slot.given[0]})", f"({names})", 1)
+    return replace(slot, pieces=(told, *rest, more), given=(names,))
+
+
+def _kept_otherwise(asked: Inquiry, names: Iterable[str]) -> str | None:
+    """The clause for variables of reductions in which a loop does nothing but to keep the least or
+    the most, where another operation is declared."""
+    misuse = asked.suspects.misuse
+    kept = [(by, name) for name in names for by in KEEPS if misuse(asked.at, name, by) is None]
+    told = [f'"{name}" by {by}' for by, name in kept]
+    return f"the loop updates {', '.join(told)}: write {clauses_of(kept)}" if kept else None

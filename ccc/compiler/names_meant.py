@@ -1,0 +1,75 @@
+"""The variables that a reason may mean: PTX has registers only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ccc.analysis.paths.induction import LAST_TURN
+from ccc.compiler.inquiry import Inquiry
+from ccc.compiler.topics import Topic
+from ccc.frontend import spellings
+from ccc.frontend.syntax import identifiers_in
+from ccc.frontend.uses import INTEGER, may_hold
+from ccc.ptx.opcodes import ATOMICS
+
+_IN_MEMORY = (Topic.ACCESSED, Topic.WRITTEN)
+
+
+def names_meant(asked: Inquiry) -> Sequence[str]:
+    """The variables that may be meant."""
+    reason, topic = asked.reason, asked.reason.topic
+    about = _about(asked)
+    if topic is None or about is None:
+        return []
+    made = [one.made for one in reason.shown if one.made]
+    kind = next((one for one in made if one != INTEGER), INTEGER if made else "")
+    names = asked.suspects.names(asked.at, about, asked.places, kind, asked.remark.arm)
+    if topic is Topic.HANDED and any("pred" in one.opcode.modifiers for one in reason.shown):
+        names = _flags(asked) or names
+    if LAST_TURN in reason.text():
+        names = _read_outside(asked, names, kind)
+    if not names and topic is Topic.UNINITIALISED:
+        names = _unset(asked, kind)
+    return names
+
+
+def _about(asked: Inquiry) -> str | None:
+    """What variables are asked for."""
+    reason = asked.reason
+    if reason.topic not in _IN_MEMORY:
+        return reason.topic
+    if any(one.opcode.name == "call" for one in reason.shown):
+        return None  # it is the function's
+    if any("shared" in one.opcode.modifiers for one in reason.shown):
+        return "shared"
+    is_atomic = any(one.opcode.name in ATOMICS for one in reason.shown[:1])
+    return "atomic" if is_atomic else reason.topic
+
+
+def _flags(asked: Inquiry) -> list[str]:
+    """The flags that an annotated loop hands from turn to turn, which nvcc may keep in predicates
+    that are made on other lines."""
+    found = asked.statements
+    return spellings.flags_in(found[0]) if found else []
+
+
+def _unset(asked: Inquiry, kind: str) -> list[str]:
+    """The variables that may be meant where none is declared without a value in the loop: of those
+    that the path leaves to later iterations, what the iteration reads outside of it; or arrays."""
+    carried = asked.suspects.names(asked.at, Topic.CARRIED, asked.places)
+    outside = _read_outside(asked, carried, kind)
+    return outside or asked.suspects.names(asked.at, Topic.ARRAYS, asked.places)
+
+
+def _read_outside(asked: Inquiry, names: list[str], kind: str) -> list[str]:
+    """Those of some variables that the annotated loop around a statement reads outside of that, and
+    that may have some type; all of them if it reads none."""
+    found = asked.statements
+    if found is None:
+        return names
+    path, loop = found
+    uses = list(identifiers_in(loop))
+    read = {u.text for u in uses if not path.start_byte <= u.start_byte < path.end_byte}
+    held = {u.text for u in uses if may_hold(kind, u)}
+    likely = [one for one in names if one.partition(".")[0].encode() in read & held]
+    return likely or names

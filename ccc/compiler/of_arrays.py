@@ -1,0 +1,57 @@
+"""What is said of arrays of the thread's own: where they are none, and where they are added up."""
+
+from __future__ import annotations
+
+from ccc.compiler.hints import Hint
+from ccc.compiler.inquiry import Inquiry
+from ccc.compiler.topics import Topic
+
+_ELEMENTS = (
+    "if the loop only updates its elements, have a variable for each of them in its place, and say "
+    "so on the loop: reduction({}: variables)"
+)
+_COLUMNS = (
+    "if the loop only updates its elements, keep them in __shared__ memory, in a column for each "
+    "thread, and update them by {}(&{}[threadIdx.x], ...)"
+)
+"""Where a variable for each would have to be found by a number."""
+_ATOMICS = {"+": "atomicAdd", "&": "atomicAnd", "|": "atomicOr", "^": "atomicXor"}
+
+
+def of_variables(asked: Inquiry) -> Inquiry:
+    """What is said of arrays where there are none, said of variables: they lie in memory since a
+    function that stays one gets their addresses."""
+    if asked.names or asked.reason.topic is not Topic.ARRAYS:
+        return asked
+    functions = asked.functions
+    called = functions.called_in(asked.remark.kernel)
+    handed = asked.suspects.handed(asked.at, asked.places)
+    kept = [one for one in handed if any(_is_called(one[1], by) for by in called)]
+    if not kept:
+        return asked
+    name = kept[0][1]
+    asked = asked.filled(
+        Hint.OWN_ARRAY, f"(a variable of the thread's own, whose address {name} gets)"
+    )
+    advice = f"declare {name} __forceinline__, or let it return what it makes of it"
+    if any(functions.calls_itself(by) for by in called if _is_called(name, by)):
+        advice = f"let {name} return what it makes of it"
+    return asked.advising_first(advice).naming(one for one, by in kept if by == name)
+
+
+def of_elements(asked: Inquiry) -> Inquiry:
+    """What is said of an array that is added up is of use: a reduction is of variables."""
+    names = asked.names
+    found = asked.suspects.adds_up(asked.at, names[0]) if len(names) == 1 else None
+    if found is None:
+        return asked
+    by, element = found
+    hint = _COLUMNS.format(_ATOMICS[by], element) if element else _ELEMENTS.format(by)
+    if asked.reason.slot(Hint.ANOTHER_LOOP):
+        return asked.advising_first(hint)
+    return asked.with_clause(hint).filled(Hint.IN_PATH, hint)
+
+
+def _is_called(name: str, callee: str) -> bool:
+    """Whether a function of PTX is one of that name, which C++ mangles."""
+    return callee == name or f"{len(name)}{name}" in callee

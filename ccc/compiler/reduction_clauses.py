@@ -1,0 +1,43 @@
+"""Clauses of reductions, and how they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ccc.compiler.inquiry import ON_LOOP
+from ccc.frontend.pragmas import REDUCTIONS
+
+if TYPE_CHECKING:
+    from ccc.compiler.inquiry import Inquiry
+
+KEEPS = {"min": "if the loop only keeps the least", "max": "if the loop only keeps the most"}
+"""Where a loop may keep the least or the most."""
+
+
+def keeping(operation: str, name: str) -> str:
+    """The clause for what keeps the least or the most."""
+    return f"{KEEPS[operation]}, {ON_LOOP}: reduction({operation}: {name})"
+
+
+def naming_all(variables: Sequence[tuple[str, str]]) -> str:
+    """All clauses that are wanted, for operations and variables."""
+    what = "it" if len(variables) == 1 else "them"
+    return f"if the loop does nothing else with {what}, {ON_LOOP}: {clauses_of(variables)}"
+
+
+def clauses_of(variables: Iterable[tuple[str, str]]) -> str:
+    """The clauses for operations and variables; empty if there are none."""
+    by_operation: dict[str, list[str]] = {}
+    for operation, name in variables:
+        by_operation.setdefault(operation, []).append(name)
+    return " ".join(f"reduction({op}: {', '.join(by)})" for op, by in by_operation.items())
+
+
+def served(asked: Inquiry, names: Iterable[str]) -> list[tuple[str, str]]:
+    """Those of some variables that a reduction would serve, and by which operations."""
+    suspects, at = asked.suspects, asked.at
+    every = ((suspects.operation(at, name) or "", name) for name in names)
+    return [
+        (by, name) for by, name in every if by in REDUCTIONS and not suspects.no_reduction(at, name)
+    ]

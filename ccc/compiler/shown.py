@@ -1,0 +1,47 @@
+"""The instructions that reasons show, and what their opcodes say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ccc.frontend.uses import INTEGER
+from ccc.ir.nodes import Decoded, decode
+from ccc.ptx.opcodes import INTEGER_ARITHMETIC
+from ccc.ptx.types import TYPES
+
+SHOWN = r"\(PTX line (\d+): (.*?;)\)"
+"""How a text shows one, as ``at`` of a path's model words it."""
+_INSTRUCTION = re.compile(r"(?:@\S+ )?([^\s;]+)(?: ([^\s,;]*))?")
+_FLOATING = re.compile(r"%f(d?)\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An instruction of a line of PTX."""
+
+    line: int
+    text: str
+    opcode: Decoded = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "opcode", decode(self._parts[0]))
+
+    def __str__(self) -> str:
+        return f"(PTX line {self.line}: {self.text})"
+
+    @property
+    def made(self) -> str:
+        """The PTX type of what it makes, if that is of floating point, or ``INTEGER``; empty where
+        a register may hold either."""
+        if match := _FLOATING.match(self._parts[1]):
+            return "f64" if match[1] else "f32"
+        kinds = [TYPES[one].kind for one in self.opcode.types]
+        is_whole = self.opcode.name in INTEGER_ARITHMETIC and kinds[-1:] in (["b"], ["s"], ["u"])
+        return INTEGER if is_whole else ""
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        """Its opcode and its first operand."""
+        match = _INSTRUCTION.match(self.text)
+        return (match[1], match[2] or "") if match else ("", "")

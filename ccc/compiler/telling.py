@@ -1,0 +1,126 @@
+"""How a reason comes to speak of the source: who knows what of it, and who is asked first.
+
+Most hints are answered each by itself, in any order, when it is known which variables are meant.
+What is said of the clauses of a loop is asked for of one after the other: the first counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from ccc.compiler.handing_on import (
+    by_no_atomic,
+    counted_elsewhere,
+    elsewhere,
+    without_reduction,
+)
+from ccc.compiler.hints import CLAUSES, Hint
+from ccc.compiler.inquiry import ON_LOOP, Inquiry
+from ccc.compiler.lacking_clauses import with_all_lacking, with_lacking
+from ccc.compiler.misused import settled
+from ccc.compiler.names_meant import names_meant
+from ccc.compiler.of_arrays import of_elements, of_variables
+from ccc.compiler.of_loops import (
+    array_of_turns,
+    bound_of_loop,
+    in_branch,
+    what_decides,
+    with_goto,
+    with_jump,
+    with_skipped,
+)
+from ccc.compiler.of_members import of_members
+from ccc.compiler.promised import promised
+from ccc.compiler.recursive import as_a_loop
+from ccc.compiler.respelled import named_narrow, respelled, shared_out
+from ccc.compiler.shown import Shown
+from ccc.compiler.unset_told import set_whole
+from ccc.compiler.wanted_clauses import (
+    clause_of_sum,
+    clauses_of_sums,
+    sharing_by_sums,
+    with_choice,
+    with_wanted,
+)
+
+_ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
+    Hint.BEFORE_IT: bound_of_loop,
+    Hint.BY_ATOMIC: by_no_atomic,
+    Hint.DECIDES: what_decides,
+    Hint.FROM_COUNTER: shared_out,
+    Hint.INLINE: as_a_loop,
+    Hint.IN_VARIABLES: array_of_turns,
+    Hint.LEAVES_TURNS: in_branch,
+    Hint.OF_ATOMIC: counted_elsewhere,
+    Hint.PROMISE: promised,
+    Hint.SET_IN_LOOP: set_whole,
+    Hint.SUMS: clause_of_sum,
+    Hint.TOO_NARROW: named_narrow,
+}
+"""Who knows better, by what is advised; whoever knows nothing leaves it as it is."""
+_STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] = (
+    (of_variables, [Hint.OWN_ARRAY]),
+    (elsewhere, [Hint.REDUCTION]),
+    (respelled, CLAUSES),
+    (of_members, CLAUSES),
+    (settled, [Hint.MISUSED]),  # which may come to that a clause is lacking
+    (without_reduction, [Hint.REDUCTION]),
+    (with_all_lacking, [Hint.MISUSED]),
+    (with_lacking, None),  # which variables are meant is asked for in any case
+    (with_choice, None),  # it sets two of the variables that are meant by now
+    (of_elements, [*CLAUSES, Hint.IN_PATH, Hint.ANOTHER_LOOP]),
+    (with_wanted, [Hint.REDUCTION]),  # of whatever nobody before knows better
+)
+"""Who is asked one after the other, and for which hints, or in any case: what one fills nobody
+fills again, and the variables that one takes to be meant are those that the next are asked of."""
+_OF_GAINS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
+    Hint.BEFORE_IT: bound_of_loop,
+    Hint.IN_VARIABLES: array_of_turns,
+    Hint.SUMS: clauses_of_sums,
+    Hint.TO_SHARE: sharing_by_sums,
+}
+"""The same of what would be gained, which is no reason."""
+_MOST_NAMED = 3
+"""Of more variables, each is as likely to be none that is meant."""
+
+
+def told(asked: Inquiry) -> str:
+    """A reason with the names of variables, and the place before each instruction."""
+    asked = asked.naming(names_meant(asked))
+    for step, hints in _STEPS:
+        if hints is None or asked.reason.slot(*hints):
+            asked = step(asked)
+    return _text(_answered(with_goto(with_jump(asked)), _ANSWERS))
+
+
+def told_of_gain(asked: Inquiry) -> str:
+    """What would be gained, with the names of what is spoken of."""
+    return _answered(with_skipped(asked), _OF_GAINS).reason.text()
+
+
+def _answered(asked: Inquiry, answers: Mapping[Hint, Callable[[Inquiry], str | None]]) -> Inquiry:
+    reason = asked.reason
+    for hint, answer in answers.items():
+        text = answer(asked) if reason.slot(hint) else None
+        reason = reason if text is None else reason.filled(hint, text)
+    return asked.of(reason)
+
+
+def _text(asked: Inquiry) -> str:
+    """What is said in the end."""
+    names = asked.names if len(asked.names) <= _MOST_NAMED else ()
+    quoted = " or ".join(f'"{name}"' for name in names)
+    reason = asked.reason
+    if quoted and not reason.shown:
+        reason = reason.pointing(f" ({quoted})")
+    unnamed = [f"{quoted}, "] if quoted else []
+
+    def place(shown: Shown) -> str:
+        """An instruction with its line, and the first with the variables."""
+        span = asked.lines.of(shown.line)
+        line = f"{span.file}:{span.line}, " if span else ""
+        return f"({unnamed.pop() if unnamed else ''}{line}{str(shown).removeprefix('(')}"
+
+    span = asked.suspects.loop_of_several(asked.at)
+    on_loop = f"{ON_LOOP} of line {span.line}" if span else ON_LOOP
+    return reason.text(place).replace(ON_LOOP, on_loop)

@@ -1,0 +1,116 @@
+"""What is said where a loop may lack a clause, once it is known of which variables: the clause, or
+what else serves them."""
+
+from __future__ import annotations
+
+from ccc.analysis.paths.carried_values import REDUCTION_HINT
+from ccc.analysis.paths.induction import SUMS
+from ccc.compiler.handing_on import is_for_tiles, own, way_out
+from ccc.compiler.hints import Hint
+from ccc.compiler.inquiry import ON_LOOP, REMOVE, Inquiry
+from ccc.compiler.of_loops import with_what_ends
+from ccc.compiler.reduction_clauses import KEEPS, clauses_of, keeping, naming_all, served
+from ccc.compiler.topics import Topic
+from ccc.frontend.pragmas import BY_NO_REDUCTION, REDUCTIONS
+
+_SEVERAL = (
+    f"if the loop only adds them up, or keeps the least or the most, {ON_LOOP}: "
+    "reduction(op: variables); else declare in the loop those that no iteration needs of another, "
+    f"or {REMOVE}"
+)
+_ALL_OWN = (
+    f"if the loop only adds up what it hands on, or keeps the least or the most, {ON_LOOP}: "
+    "reduction(op: variables); else declare in the loop what no iteration needs of another, "
+    f"or {REMOVE}"
+)
+
+
+def with_wanted(asked: Inquiry) -> Inquiry:
+    """With what serves the variables that may be meant."""
+    suspects, at, names = asked.suspects, asked.at, asked.names
+    extreme = suspects.extreme(at)
+    if extreme and extreme[1] in names:
+        return asked.with_clause(keeping(*extreme))
+    if len(names) == 1:
+        return _of_one(asked, names[0])
+    if names:
+        return asked.with_clause(_of_several(asked))
+    behind = suspects.unnamed(at, around=True)
+    return asked.with_clause(naming_all(behind) if behind else _ALL_OWN)
+
+
+def with_choice(asked: Inquiry) -> Inquiry:
+    """What is chosen beside a minimum goes with it where one branch sets both."""
+    found = asked.suspects.chosen_beside(asked.at)
+    if found is None or asked.reason.topic is not Topic.CARRIED:
+        return asked
+    chosen, best, by, branch = found
+    if {chosen, best}.isdisjoint(asked.names):
+        return asked
+    return asked.advising_first(
+        f'set "{chosen}" where "{best}" is, "{branch}", and {ON_LOOP}: reduction({by}: {best})'
+    )
+
+
+def clause_of_sum(asked: Inquiry) -> str | None:
+    """The clause for the variable that turns hand on, where it is no minimum or maximum."""
+    suspects, at = asked.suspects, asked.at
+    extreme = suspects.extreme(at)
+    if len(asked.names) != 1 or (extreme and extreme[1] in asked.names):
+        return None
+    (name,) = asked.names
+    operation = _operation(asked, name)
+    if suspects.ends_loop(at, name) or suspects.is_index(at, name):
+        return None
+    if operation not in REDUCTIONS or operation in KEEPS:
+        return None
+    return clauses_of([(operation, name)])
+
+
+def clauses_of_sums(asked: Inquiry) -> str | None:
+    """The clauses for all that turns add up, of what lets them be shared out."""
+    return clauses_of(asked.suspects.unnamed(asked.at)) or None
+
+
+def sharing_by_sums(asked: Inquiry) -> str:
+    """What would let turns be shared out; nothing where no clause would."""
+    clauses, slot = clauses_of_sums(asked), asked.reason.slot(Hint.TO_SHARE)
+    return slot.words.replace(SUMS, clauses) if clauses and slot else ""
+
+
+def _of_one(asked: Inquiry, name: str) -> Inquiry:
+    """Which reduction serves a variable, or something else where none does."""
+    suspects, at = asked.suspects, asked.at
+    operation = _operation(asked, name)
+    if suspects.ends_loop(at, name):
+        return with_what_ends(asked, name)
+    if operation not in (None, *REDUCTIONS) and suspects.is_branch(at):
+        return asked.with_clause(REMOVE if is_for_tiles(asked.remark.asked) else BY_NO_REDUCTION)
+    if operation not in REDUCTIONS or suspects.is_index(at, name):
+        return asked.with_clause(own(asked, name) + way_out(asked, name))
+    if operation in KEEPS:
+        return asked.with_clause(keeping(operation, name))
+    clauses = [(operation, name)]
+    if operation != "+":
+        return asked.with_clause(naming_all(clauses))
+    return asked.with_clause(REDUCTION_HINT.replace(SUMS, clauses_of(clauses)))
+
+
+def _operation(asked: Inquiry, name: str) -> str | None:
+    """The operation by which a variable is changed, as far as that is known."""
+    operation = asked.suspects.operation(asked.at, name)
+    if operation is not None:
+        return operation
+    behind = asked.suspects.unnamed(asked.at, around=True)
+    return next((by for by, one in behind if one == name and by in KEEPS), None)
+
+
+def _of_several(asked: Inquiry) -> str:
+    """Of which variables there are reductions, if that is known of all but one, and what to do
+    about that."""
+    clauses = served(asked, asked.names)
+    rest = [name for name in asked.names if name not in {one for _, one in clauses}]
+    if len(rest) != 1 or not clauses:
+        return _SEVERAL
+    told, more = own(asked, rest[0]), way_out(asked, rest[0])
+    return f"{told}, and if the loop only updates the rest, {ON_LOOP}: {clauses_of(clauses)}{more}"
