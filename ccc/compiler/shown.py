@@ -13,6 +13,7 @@ from ccc.ptx.types import TYPES
 SHOWN = r"\(PTX line (\d+): (.*?;)\)"
 """How a text shows one, as ``at`` of a path's model words it."""
 _INSTRUCTION = re.compile(r"(?:@\S+ )?([^\s;]+)(?: ([^\s,;]*))?")
+_FLOATS = ("f32", "f64")
 _FLOATING = re.compile(r"%f(d?)\d")
 
 
@@ -34,10 +35,14 @@ class Shown:
     def made(self) -> str:
         """The PTX type of what it makes, if that is of floating point, or ``INTEGER``; empty where
         a register may hold either."""
-        if match := _FLOATING.match(self._parts[1]):
-            return "f64" if match[1] else "f32"
-        kinds = [TYPES[one].kind for one in self.opcode.types]
-        is_whole = self.opcode.name in INTEGER_ARITHMETIC and kinds[-1:] in (["b"], ["s"], ["u"])
+        types, row = self.opcode.types, self.opcode.row
+        if not types or row is None or not row.form.startswith("d"):
+            return ""
+        if types[0] in _FLOATS:
+            return types[0]
+        if match := _FLOATING.match(self._parts[1]):  # of which bits are copied
+            return _FLOATS[bool(match[1])]
+        is_whole = self.opcode.name in INTEGER_ARITHMETIC and TYPES[types[-1]].kind in "bsu"
         return INTEGER if is_whole else ""
 
     @property

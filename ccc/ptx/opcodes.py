@@ -334,7 +334,11 @@ TYPED = (
     | {name for name, row in OPCODES.items() if row.doc.startswith(_COMPUTING)}
 )
 """Those that always name the type of what they compute with or access; all analyses count on it."""
-INTEGER_ARITHMETIC = frozenset({"add", "sub", "mul", "mad", "and", "or", "xor", "shl", "shr"})
+INTEGER_ARITHMETIC = frozenset(
+    name
+    for name, row in OPCODES.items()
+    if row.doc.startswith(tuple(f"{MANUAL}#{one}" for one in (_INTEGER, _EXTENDED, _LOGIC)))
+)
 """What computes integers, unless its type is one of floating-point numbers."""
 STACK_OPERATIONS = frozenset({"alloca", "stacksave", "stackrestore"})
 """Those by which a function's stack grows while it runs."""

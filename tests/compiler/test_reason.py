@@ -23,8 +23,12 @@ MISUSED = "the variable of a reduction (a or b) may only be updated in the loop,
     [
         ("add.s32 %r3, %r3, 1", INTEGER),
         ("@%p1 mad.wide.u32 %rd5, %r1, 4, %rd2", INTEGER),
-        ("add.rn.f32 %r3, %r3, %r4", ""),  # whatever registers are called
-        ("fma.rn.f64 %rd3, %rd3, %rd4, %rd5", ""),
+        ("max.s32 %r3, %r3, %r4", INTEGER),
+        ("add.rn.f32 %r3, %r3, %r4", "f32"),  # whatever registers are called
+        ("fma.rn.f64 %rd3, %rd3, %rd4, %rd5", "f64"),
+        ("cvt.rzi.s32.f32 %r3, %f3", ""),
+        ("setp.lt.f32 %p1, %f3, %f4", ""),
+        ("and.pred %p1, %p2, %p3", ""),
         ("ld.global.u32 %r3, [%rd1]", ""),
         ("ld.global.f32 %f3, [%rd1]", "f32"),
         ("@!%p2 mov.b64 %fd3, %rd1", "f64"),
