@@ -20,7 +20,11 @@ class Hint(Enum):
     REDUCTION = auto()
     """To name what the loop only adds up in a clause."""
     MISUSED = auto()
-    """That what clauses name may only be updated."""
+    """That what clauses name may only be updated; the next two are parts of it."""
+    IN_THE_WAY = auto()
+    """What it is that does more."""
+    FLUSHED = auto()
+    """That they are no reductions as numbers are computed, whatever the loop does."""
     OF_ATOMIC = auto()
     BY_ATOMIC = auto()
     SUMS = auto()
@@ -61,6 +65,8 @@ PATTERNS = {
         hint: re.escape(words)
         for hint, words in (
             (Hint.REDUCTION, REDUCTION_HINT),
+            (Hint.IN_THE_WAY, "in the way is"),
+            (Hint.FLUSHED, "minima and maxima of floats are none under -ftz=true"),
             (Hint.OF_ATOMIC, OF_ATOMIC),
             (Hint.BY_ATOMIC, BY_ATOMIC),
             (Hint.SUMS, SUMS),

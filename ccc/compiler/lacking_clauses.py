@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ccc.compiler.hints import Hint
 from ccc.compiler.inquiry import Inquiry
-from ccc.compiler.misused import declared_in, is_flushed, is_misused_at
+from ccc.compiler.misused import declared_in
 from ccc.compiler.reduction_clauses import naming_all, served
 from ccc.compiler.topics import Topic
 
@@ -12,7 +13,7 @@ def with_all_lacking(asked: Inquiry) -> Inquiry:
     """With what the loop updates as a reduction does and does not name, where nothing else can be
     the reason: it does with those that it names, and with what may be meant, no more."""
     suspects, at = asked.suspects, asked.at
-    if is_misused_at(asked) or is_flushed(asked) or suspects.misused(at):
+    if asked.reason.slot(Hint.IN_THE_WAY, Hint.FLUSHED) or suspects.misused(at):
         return asked
     if not {*asked.names} <= {*declared_in(asked)}:
         return asked
@@ -26,7 +27,7 @@ def with_lacking(asked: Inquiry) -> Inquiry:
     suspects, at, names = asked.suspects, asked.at, asked.names
     if len(names) < 2 or asked.reason.topic is not Topic.CARRIED:
         return asked
-    if {*names} <= {*declared_in(asked)} or is_misused_at(asked):
+    if {*names} <= {*declared_in(asked)} or asked.reason.slot(Hint.IN_THE_WAY):
         return asked
     known = served(asked, names)
     behind = [one for one in suspects.unnamed(at, around=True) if one[1] in names]

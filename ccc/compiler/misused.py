@@ -3,7 +3,7 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from ccc.analysis.paths.carried_values import KEEP_OUT, REDUCTION_HINT
@@ -12,9 +12,7 @@ from ccc.compiler.inquiry import Inquiry
 from ccc.compiler.reason import HintSlot
 from ccc.compiler.reduction_clauses import KEEPS, clauses_of
 
-_MISUSED_AT = "; in the way is"
-_FLUSHED = "are none under -ftz=true"
-"""Where a reduction is none whatever the loop does with it."""
+_IN_THE_WAY = HintSlot(Hint.IN_THE_WAY, ("in the way is",))
 _LACKING = HintSlot(Hint.REDUCTION, (REDUCTION_HINT,))
 
 
@@ -23,21 +21,11 @@ def declared_in(asked: Inquiry) -> list[str]:
     return asked.misused.given[0].split(" or ") if asked.misused else []
 
 
-def is_misused_at(asked: Inquiry) -> bool:
-    """Whether it says where the loop does more with them."""
-    return asked.misused is not None and _MISUSED_AT in asked.misused.words
-
-
-def is_flushed(asked: Inquiry) -> bool:
-    """Whether it says that they are no reductions as numbers are computed."""
-    return asked.misused is not None and _FLUSHED in asked.misused.words
-
-
 def settled(asked: Inquiry) -> Inquiry:
     """What is said of reductions speaks of those with which the loop does more than that; where
     there is none, and something else may be at fault, that is one, or has to be no more."""
     suspects, at, slot, names = asked.suspects, asked.at, asked.misused, asked.names
-    if slot is None or is_misused_at(asked) or is_flushed(asked):
+    if slot is None or asked.reason.slot(Hint.IN_THE_WAY, Hint.FLUSHED):
         return asked
     if any(suspects.ends_loop(at, name) for name in names):
         return asked.filled(Hint.MISUSED, _LACKING)
@@ -45,8 +33,7 @@ def settled(asked: Inquiry) -> Inquiry:
         if kept := _kept_otherwise(asked, wrong):
             return asked.filled(Hint.MISUSED, kept)
         uses = dict.fromkeys(f"{use.file}:{use.line}" for use in wrong.values() if use)
-        more = f"{_MISUSED_AT} what it does in {' and '.join(uses)}{KEEP_OUT}" if uses else ""
-        return asked.filled(Hint.MISUSED, _of_others(slot, " or ".join(wrong), more))
+        return asked.filled(Hint.MISUSED, _of_others(slot, " or ".join(wrong), uses))
     declared = set(declared_in(asked))
     extreme = suspects.extreme(at)
     is_served = {*names} <= declared or (
@@ -55,11 +42,13 @@ def settled(asked: Inquiry) -> Inquiry:
     return asked if is_served else asked.filled(Hint.MISUSED, _LACKING)
 
 
-def _of_others(slot: HintSlot, names: str, more: str) -> HintSlot:
-    """What is said of reductions, said of other variables, and more of these."""
+def _of_others(slot: HintSlot, names: str, uses: Collection[str]) -> HintSlot:
+    """What is said of reductions, said of other variables, and what the loop does with these."""
     first, *rest = slot.pieces
     told = str(first).replace(f"({slot.given[0]})", f"({names})", 1)
-    return replace(slot, pieces=(told, *rest, more), given=(names,))
+    where = f" what it does in {' and '.join(uses)}{KEEP_OUT}"
+    more = ("; ", _IN_THE_WAY, where) if uses else ()
+    return replace(slot, pieces=(told, *rest, *more), given=(names,))
 
 
 def _kept_otherwise(asked: Inquiry, names: Iterable[str]) -> str | None:

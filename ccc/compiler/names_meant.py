@@ -26,7 +26,7 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
     names = asked.suspects.names(asked.at, about, asked.places, kind, asked.remark.arm)
     if topic is Topic.HANDED and any("pred" in one.opcode.modifiers for one in reason.shown):
         names = _flags(asked) or names
-    if LAST_TURN in reason.text():
+    if reason.says(LAST_TURN):
         names = _read_outside(asked, names, kind)
     if not names and topic is Topic.UNINITIALISED:
         names = _unset(asked, kind)

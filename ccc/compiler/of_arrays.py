@@ -1,4 +1,5 @@
-"""What is said of arrays of the thread's own: where they are none, and where they are added up."""
+"""What is said of arrays of the thread's own: where they are none, where they are added up, and
+where they may have no values."""
 
 from __future__ import annotations
 
@@ -15,6 +16,8 @@ _COLUMNS = (
     "thread, and update them by {}(&{}[threadIdx.x], ...)"
 )
 """Where a variable for each would have to be found by a number."""
+_SET_WHOLE = "give all of it a value where it is declared"
+"""Of an array in registers, which is declared in the loop, but of which not all is set."""
 _ATOMICS = {"+": "atomicAdd", "&": "atomicAnd", "|": "atomicOr", "^": "atomicXor"}
 
 
@@ -50,6 +53,12 @@ def of_elements(asked: Inquiry) -> Inquiry:
     if asked.reason.slot(Hint.ANOTHER_LOOP):
         return asked.advising_first(hint)
     return asked.with_clause(hint).filled(Hint.IN_PATH, hint)
+
+
+def set_whole(asked: Inquiry) -> str | None:
+    """What gives values to what may have none, if that is an array: it is declared already."""
+    arrays = asked.suspects.names(asked.at, Topic.ARRAYS) if asked.names else []
+    return _SET_WHOLE if asked.names and {*asked.names} <= {*arrays} else None
 
 
 def _is_called(name: str, callee: str) -> bool:

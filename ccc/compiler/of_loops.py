@@ -9,6 +9,7 @@ from ccc.analysis.paths.induction import BEFORE_IT
 from ccc.analysis.paths.parting import BY_ONE
 from ccc.compiler.advice import ALL_MADE, TOO_SHORT
 from ccc.compiler.inquiry import REMOVE, Inquiry
+from ccc.compiler.topics import Topic
 from ccc.frontend.deciding import goes_by, repeats_by_goto, skipped_by
 
 NO_LOOP = (
@@ -91,7 +92,7 @@ def array_of_turns(asked: Inquiry) -> str | None:
     found = asked.statements
     if found is None:
         return None
-    named = [f'"{name}"' for name in asked.suspects.names(asked.at, "arrays")]
+    named = [f'"{name}"' for name in asked.suspects.names(asked.at, Topic.ARRAYS)]
     slow = sorted({*_SLOW.findall((found[0].text or b"").decode(errors="replace"))})
     if bool(named) == bool(slow):
         return None

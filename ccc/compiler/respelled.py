@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ccc.analysis.paths.carried_values import TOO_NARROW
+from ccc.compiler.hints import Hint
 from ccc.compiler.inquiry import ON_LOOP, Inquiry
-from ccc.compiler.misused import declared_in, is_flushed
+from ccc.compiler.misused import declared_in
 from ccc.frontend import spellings, updates
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _by_branch(asked: Inquiry, loop: Node) -> str | None:
     names = asked.names
     every = spellings.by_leaving(loop)
     found = next((one for one in every if not names or one[3].intersection(names)), None)
-    if found is None or is_flushed(asked):
+    if found is None or asked.reason.slot(Hint.FLUSHED):
         return None
     by, name, new, _ = found
     if asked.misused and not names and spellings.floating_type(loop, name) is None:
@@ -83,7 +84,7 @@ def _by_order(asked: Inquiry, path: Node) -> str | None:
     """Of a minimum or maximum which takes what is no number."""
     found = next((one for one in spellings.unordered(path) if one[1] in asked.names), None)
     kind = spellings.floating_type(path, found[1]) if found else None
-    if found is None or kind is None or is_flushed(asked):
+    if found is None or kind is None or asked.reason.slot(Hint.FLUSHED):
         return None
     by, name, new = found
     hint = (

@@ -19,7 +19,7 @@ from ccc.compiler.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.lacking_clauses import with_all_lacking, with_lacking
 from ccc.compiler.misused import settled
 from ccc.compiler.names_meant import names_meant
-from ccc.compiler.of_arrays import of_elements, of_variables
+from ccc.compiler.of_arrays import of_elements, of_variables, set_whole
 from ccc.compiler.of_loops import (
     array_of_turns,
     bound_of_loop,
@@ -34,7 +34,6 @@ from ccc.compiler.promised import promised
 from ccc.compiler.recursive import as_a_loop
 from ccc.compiler.respelled import named_narrow, respelled, shared_out
 from ccc.compiler.shown import Shown
-from ccc.compiler.unset_told import set_whole
 from ccc.compiler.wanted_clauses import (
     clause_of_sum,
     clauses_of_sums,

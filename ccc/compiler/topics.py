@@ -20,7 +20,7 @@ class Topic(str, Enum):
     ARRAYS = "arrays"
 
 
-_WORDS = {
+WORDS = {
     "may be uninitialised": Topic.UNINITIALISED,
     "needs a value that the path computes": Topic.CARRIED,
     "needs what its iterations make": Topic.CARRIED,
@@ -47,8 +47,9 @@ _WORDS = {
     "what a lane waits for": Topic.ACCESSED,
     "local memory (an array of the thread's own)": Topic.ARRAYS,
 }
+"""By words of reasons; the first that a reason has counts."""
 
 
 def topic_of(text: str) -> Topic | None:
-    """What a reason is about, by words of it; the first that it has counts."""
-    return next((topic for words, topic in _WORDS.items() if words in text), None)
+    """What a reason is about, by its words."""
+    return next((topic for words, topic in WORDS.items() if words in text), None)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from reasons import ways_out
+from reasons import texts, ways_out
 
 from ccc.analysis.paths.carried_values import REDUCTION_HINT, TOO_NARROW
 from ccc.compiler.advice import ADVICE, BLOCKS, DECLINED
-from ccc.compiler.hints import Hint
+from ccc.compiler.hints import PATTERNS, Hint
 from ccc.compiler.reason import Reason
 from ccc.compiler.shown import Shown
-from ccc.compiler.topics import Topic
+from ccc.compiler.topics import WORDS, Topic
 from ccc.frontend.uses import INTEGER
 
 PLACE = "(PTX line 7: add.f32 %f2, %f2, %f1;)"
@@ -74,3 +76,15 @@ def test_a_reason_of_which_nobody_knows_better_stays_as_it_is() -> None:
     advice = (*ADVICE.values(), *BLOCKS.values(), *DECLINED.values(), *ways_out())
     for text in (*(f"{MATTER}; {one}" for one in advice), *ADVICE, MATTER):
         assert Reason.read(text).text() == text
+
+
+def test_what_a_reason_is_about_is_told_by_words_that_passes_say() -> None:
+    said = [text.replace("hands *", "hands a value") for text in texts()]
+    assert not [words for words in WORDS if not any(words in text for text in said)]
+
+
+@pytest.mark.parametrize(
+    "hint", [Hint.MISUSED, Hint.INLINE, Hint.OWN_ARRAY, Hint.IN_THE_WAY, Hint.FLUSHED]
+)
+def test_hints_that_have_no_name_are_found_by_words_that_passes_say(hint: Hint) -> None:
+    assert any(re.search(PATTERNS[hint], text) for text in texts())

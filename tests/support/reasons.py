@@ -54,6 +54,17 @@ def ways_out() -> dict[str, str]:
     return found
 
 
+@functools.cache
+def texts() -> list[str]:
+    """All texts of the files that give reasons, with ``*`` for what is put in."""
+    return [
+        "".join(_parts(node, {}))
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.JoinedStr | ast.Constant)
+    ]
+
+
 def matches(template: str, text: str) -> bool:
     """Whether a text begins as the template says."""
     return re.match(".+?".join(map(re.escape, template.split("*"))), text) is not None
