@@ -11,11 +11,11 @@ from ccc.compiler.advice import parts_of
 from ccc.compiler.cases import SourceCases
 from ccc.compiler.context_names import ContextNames
 from ccc.compiler.function_texts import FunctionTexts
-from ccc.compiler.inquiry import Inquiry
 from ccc.compiler.lines import LineTable
-from ccc.compiler.reason import Reason
+from ccc.compiler.reasons.inquiry import Inquiry
+from ccc.compiler.reasons.reason import Reason
+from ccc.compiler.reasons.steps import told, told_of_gain
 from ccc.compiler.source_lines import SourceLines
-from ccc.compiler.telling import told, told_of_gain
 from ccc.errors import Span
 from ccc.frontend.marking import Marked
 from ccc.remark import ENDS_LATER, MAY_LOSE, Remark

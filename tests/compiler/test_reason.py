@@ -9,10 +9,10 @@ from reasons import texts, ways_out
 
 from ccc.analysis.paths.carried_values import REDUCTION_HINT, TOO_NARROW
 from ccc.compiler.advice import ADVICE, BLOCKS, DECLINED
-from ccc.compiler.hints import PATTERNS, Hint
-from ccc.compiler.reason import Reason
-from ccc.compiler.shown import Shown
-from ccc.compiler.topics import WORDS, Topic
+from ccc.compiler.reasons.hints import PATTERNS, Hint
+from ccc.compiler.reasons.reason import Reason
+from ccc.compiler.reasons.shown import Shown
+from ccc.compiler.reasons.topics import WORDS, Topic
 from ccc.frontend.uses import INTEGER
 
 PLACE = "(PTX line 7: add.f32 %f2, %f2, %f1;)"

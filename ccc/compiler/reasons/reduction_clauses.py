@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ccc.compiler.inquiry import ON_LOOP
+from ccc.compiler.reasons.inquiry import ON_LOOP
 from ccc.frontend.pragmas import REDUCTIONS
 
 if TYPE_CHECKING:
-    from ccc.compiler.inquiry import Inquiry
+    from ccc.compiler.reasons.inquiry import Inquiry
 
 KEEPS = {"min": "if the loop only keeps the least", "max": "if the loop only keeps the most"}
 """Where a loop may keep the least or the most."""

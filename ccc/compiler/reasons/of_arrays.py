@@ -3,9 +3,9 @@ where they may have no values."""
 
 from __future__ import annotations
 
-from ccc.compiler.hints import Hint
-from ccc.compiler.inquiry import Inquiry
-from ccc.compiler.topics import Topic
+from ccc.compiler.reasons.hints import Hint
+from ccc.compiler.reasons.inquiry import Inquiry
+from ccc.compiler.reasons.topics import Topic
 
 _ELEMENTS = (
     "if the loop only updates its elements, have a variable for each of them in its place, and say "

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.induction import SUMS
-from ccc.compiler.handing_on import is_for_tiles, own, way_out
-from ccc.compiler.hints import Hint
-from ccc.compiler.inquiry import ON_LOOP, REMOVE, Inquiry
-from ccc.compiler.of_loops import with_what_ends
-from ccc.compiler.reduction_clauses import KEEPS, clauses_of, keeping, naming_all, served
-from ccc.compiler.topics import Topic
+from ccc.compiler.reasons.handing_on import is_for_tiles, own, way_out
+from ccc.compiler.reasons.hints import Hint
+from ccc.compiler.reasons.inquiry import ON_LOOP, REMOVE, Inquiry
+from ccc.compiler.reasons.of_loops import with_what_ends
+from ccc.compiler.reasons.reduction_clauses import KEEPS, clauses_of, keeping, naming_all, served
+from ccc.compiler.reasons.topics import Topic
 from ccc.frontend.pragmas import BY_NO_REDUCTION, REDUCTIONS
 
 _SEVERAL = (

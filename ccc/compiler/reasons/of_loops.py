@@ -8,8 +8,8 @@ from ccc.analysis.paths.find import IN_TURNS
 from ccc.analysis.paths.induction import BEFORE_IT
 from ccc.analysis.paths.parting import BY_ONE
 from ccc.compiler.advice import ALL_MADE, TOO_SHORT
-from ccc.compiler.inquiry import REMOVE, Inquiry
-from ccc.compiler.topics import Topic
+from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
+from ccc.compiler.reasons.topics import Topic
 from ccc.frontend.deciding import goes_by, repeats_by_goto, skipped_by
 
 NO_LOOP = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ccc.analysis.paths.induction import LAST_TURN
-from ccc.compiler.inquiry import Inquiry
-from ccc.compiler.topics import Topic
+from ccc.compiler.reasons.inquiry import Inquiry
+from ccc.compiler.reasons.topics import Topic
 from ccc.frontend import spellings
 from ccc.frontend.syntax import identifiers_in
 from ccc.frontend.uses import INTEGER, may_hold

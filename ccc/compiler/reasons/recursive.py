@@ -6,7 +6,7 @@ import re
 
 from ccc.analysis.paths.find import NOT_INLINED
 from ccc.compiler.function_texts import callees
-from ccc.compiler.inquiry import Inquiry
+from ccc.compiler.reasons.inquiry import Inquiry
 from ccc.demangle import demangle
 
 _CALLS = re.compile(r"\bcalls ([\w$:]+)")

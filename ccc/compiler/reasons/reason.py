@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ccc.compiler.advice import parts_of, with_rest
-from ccc.compiler.hints import CLAUSES, PATTERNS, Hint
-from ccc.compiler.shown import SHOWN, Shown
-from ccc.compiler.topics import Topic, topic_of
+from ccc.compiler.reasons.hints import CLAUSES, PATTERNS, Hint
+from ccc.compiler.reasons.shown import SHOWN, Shown
+from ccc.compiler.reasons.topics import Topic, topic_of
 
 
 @dataclass(frozen=True, slots=True)

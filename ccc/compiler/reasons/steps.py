@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from ccc.compiler.handing_on import (
+from ccc.compiler.reasons.handing_on import (
     by_no_atomic,
     counted_elsewhere,
     elsewhere,
     without_reduction,
 )
-from ccc.compiler.hints import CLAUSES, Hint
-from ccc.compiler.inquiry import ON_LOOP, Inquiry
-from ccc.compiler.lacking_clauses import with_all_lacking, with_lacking
-from ccc.compiler.misused import settled
-from ccc.compiler.names_meant import names_meant
-from ccc.compiler.of_arrays import of_elements, of_variables, set_whole
-from ccc.compiler.of_loops import (
+from ccc.compiler.reasons.hints import CLAUSES, Hint
+from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
+from ccc.compiler.reasons.lacking_clauses import with_all_lacking, with_lacking
+from ccc.compiler.reasons.misused import settled
+from ccc.compiler.reasons.names_meant import names_meant
+from ccc.compiler.reasons.of_arrays import of_elements, of_variables, set_whole
+from ccc.compiler.reasons.of_loops import (
     array_of_turns,
     bound_of_loop,
     in_branch,
@@ -29,12 +29,12 @@ from ccc.compiler.of_loops import (
     with_jump,
     with_skipped,
 )
-from ccc.compiler.of_members import of_members
-from ccc.compiler.promised import promised
-from ccc.compiler.recursive import as_a_loop
-from ccc.compiler.respelled import named_narrow, respelled, shared_out
-from ccc.compiler.shown import Shown
-from ccc.compiler.wanted_clauses import (
+from ccc.compiler.reasons.of_members import of_members
+from ccc.compiler.reasons.promised import promised
+from ccc.compiler.reasons.recursive import as_a_loop
+from ccc.compiler.reasons.respelled import named_narrow, respelled, shared_out
+from ccc.compiler.reasons.shown import Shown
+from ccc.compiler.reasons.wanted_clauses import (
     clause_of_sum,
     clauses_of_sums,
     sharing_by_sums,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ccc.analysis.paths.carried_values import TOO_NARROW
-from ccc.compiler.hints import Hint
-from ccc.compiler.inquiry import ON_LOOP, Inquiry
-from ccc.compiler.misused import declared_in
+from ccc.compiler.reasons.hints import Hint
+from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
+from ccc.compiler.reasons.misused import declared_in
 from ccc.frontend import spellings, updates
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from ccc.analysis.paths.carried_values import KEEP_OUT, REDUCTION_HINT
-from ccc.compiler.hints import Hint
-from ccc.compiler.inquiry import Inquiry
-from ccc.compiler.reason import HintSlot
-from ccc.compiler.reduction_clauses import KEEPS, clauses_of
+from ccc.compiler.reasons.hints import Hint
+from ccc.compiler.reasons.inquiry import Inquiry
+from ccc.compiler.reasons.reason import HintSlot
+from ccc.compiler.reasons.reduction_clauses import KEEPS, clauses_of
 
 _IN_THE_WAY = HintSlot(Hint.IN_THE_WAY, ("in the way is",))
 _LACKING = HintSlot(Hint.REDUCTION, (REDUCTION_HINT,))

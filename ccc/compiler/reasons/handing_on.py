@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ccc.compiler.inquiry import REMOVE, Inquiry
-from ccc.compiler.topics import Topic
+from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
+from ccc.compiler.reasons.topics import Topic
 from ccc.frontend import behind
 from ccc.frontend.behind import Where
 from ccc.frontend.updates import REDUCING

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ccc.compiler.hints import Hint
-from ccc.compiler.inquiry import Inquiry
-from ccc.compiler.misused import declared_in
-from ccc.compiler.reduction_clauses import naming_all, served
-from ccc.compiler.topics import Topic
+from ccc.compiler.reasons.hints import Hint
+from ccc.compiler.reasons.inquiry import Inquiry
+from ccc.compiler.reasons.misused import declared_in
+from ccc.compiler.reasons.reduction_clauses import naming_all, served
+from ccc.compiler.reasons.topics import Topic
 
 
 def with_all_lacking(asked: Inquiry) -> Inquiry:

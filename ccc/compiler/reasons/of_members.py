@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ccc.compiler.inquiry import REMOVE, Inquiry
+from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
 from ccc.frontend.updates import REDUCING
 
 _OPEN = 'if the loop only updates members of "{}", name those on the loop: reduction({}: {})'

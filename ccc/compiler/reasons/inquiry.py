@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ccc.compiler.hints import Hint
-from ccc.compiler.reason import HintSlot, Reason
+from ccc.compiler.reasons.hints import Hint
+from ccc.compiler.reasons.reason import HintSlot, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ccc.compiler.hints import Hint
-from ccc.compiler.inquiry import Inquiry
+from ccc.compiler.reasons.hints import Hint
+from ccc.compiler.reasons.inquiry import Inquiry
 
 
 def promised(asked: Inquiry) -> str | None:
