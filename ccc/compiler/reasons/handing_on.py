@@ -25,8 +25,6 @@ _WAYS = {
 """Rests of iterations are run in their order. An ``if`` there may be merged with the path."""
 _BY_TILE = (Where.INSIDE, Where.BEHIND)
 """What asks for a strategy that no switch can have of which a case goes on in the next one."""
-
-
 _OWN = "declare it in the loop"
 _SEEDED = f"as of random numbers, {_OWN}, and seed it there"
 _OF_ITERATION = ", from what the iteration is of"
@@ -39,9 +37,45 @@ _ELSEWHERE = (
 )
 
 
-def is_for_tiles(asked: str | None) -> bool:
-    """Whether what was asked for is what would be advised here."""
-    return asked is not None and asked.startswith("tile(")
+def without_reduction(asked: Inquiry) -> Inquiry:
+    """What would offer reductions, and whom it means, where the loop does more with some than to
+    update them: nothing serves as long as it does."""
+    suspects, at, names = asked.suspects, asked.at, asked.names
+    if asked.reason.topic is not Topic.CARRIED:
+        return asked
+    if made := next((n for n in names if _hindrance(asked, n)), None):
+        by = _hindrance(asked, made) or ""
+        told = own(asked, by, made=made) + way_out(asked, by, made)
+        return asked.with_clause(told).naming([made])
+    found = {name: suspects.no_reduction(at, name) for name in names}
+    found = {one: use for one, use in found.items() if use and not suspects.ends_loop(at, one)}
+    name, use = next(iter(found.items()), ("", None))
+    if use is None or suspects.is_stepped(at, name):
+        return asked
+    more = _NO_REDUCTION.format(use.file, use.line)
+    return asked.with_clause(own(asked, name) + more + way_out(asked, name)).naming([name])
+
+
+def elsewhere(asked: Inquiry) -> Inquiry:
+    """What would offer reductions, of a path in a function without its annotated loop, where
+    variables have other names, or none."""
+    if not _is_alone(asked):
+        return asked
+    return asked.with_clause(_ELSEWHERE + _else_remove(asked))
+
+
+def counted_elsewhere(asked: Inquiry) -> str | None:
+    """The same of what an atomic operation gives to the next iteration."""
+    return f"{_ELSEWHERE}; else {REMOVE}" if _is_alone(asked) else None
+
+
+def by_no_atomic(asked: Inquiry) -> str | None:
+    """Nothing in place of the advice to use an atomic operation, where the source tells that what
+    is done to the variables is none."""
+    suspects, at, names = asked.suspects, asked.at, asked.names
+    kept = suspects.extreme(at)
+    is_one = all(suspects.operation(at, one) in REDUCING for one in names)
+    return None if not names or is_one or (kept and [*names] == [kept[1]]) else ""
 
 
 def own(asked: Inquiry, name: str, *, made: str = "") -> str:
@@ -58,9 +92,18 @@ def own(asked: Inquiry, name: str, *, made: str = "") -> str:
 def way_out(asked: Inquiry, *names: str) -> str:
     """How a branch can be collected all the same where iterations hand on a variable, and others
     that are made from it, for the end of advice; and what else, if nothing follows."""
+    return _in_strategy(asked, names) + _else_remove(asked)
+
+
+def is_for_tiles(asked: str | None) -> bool:
+    """Whether what was asked for is what would be advised here."""
+    return asked is not None and asked.startswith("tile(")
+
+
+def _else_remove(asked: Inquiry) -> str:
+    """What else can be done, if no more is advised than a clause."""
     slot = asked.reason.clause
-    is_last = slot is not None and asked.reason.ends_with(slot)
-    return _in_strategy(asked, names) + f"; else {REMOVE}" * is_last
+    return f"; else {REMOVE}" if slot and asked.reason.ends_with(slot) else ""
 
 
 def _in_strategy(asked: Inquiry, names: Sequence[str]) -> str:
@@ -96,53 +139,10 @@ def _set_in(asked: Inquiry, name: str) -> str:
     return f" (set in {span.file}:{span.line})" if span and is_elsewhere else ""
 
 
-def elsewhere(asked: Inquiry) -> Inquiry:
-    """What would offer reductions, of a path in a function without its annotated loop, where
-    variables have other names, or none."""
-    if not _is_alone(asked):
-        return asked
-    slot = asked.reason.clause
-    more = f"; else {REMOVE}" if slot and asked.reason.ends_with(slot) else ""
-    return asked.with_clause(_ELSEWHERE + more)
-
-
-def counted_elsewhere(asked: Inquiry) -> str | None:
-    """The same of what an atomic operation gives to the next iteration."""
-    return f"{_ELSEWHERE}; else {REMOVE}" if _is_alone(asked) else None
-
-
 def _is_alone(asked: Inquiry) -> bool:
     """Whether the path stands in a function without its annotated loop."""
     found = asked.statements
     return found is not None and found[0] == found[1]
-
-
-def by_no_atomic(asked: Inquiry) -> str | None:
-    """Nothing in place of the advice to use an atomic operation, where the source tells that what
-    is done to the variables is none."""
-    suspects, at, names = asked.suspects, asked.at, asked.names
-    kept = suspects.extreme(at)
-    is_one = all(suspects.operation(at, one) in REDUCING for one in names)
-    return None if not names or is_one or (kept and [*names] == [kept[1]]) else ""
-
-
-def without_reduction(asked: Inquiry) -> Inquiry:
-    """What would offer reductions, and whom it means, where the loop does more with some than to
-    update them: nothing serves as long as it does."""
-    suspects, at, names = asked.suspects, asked.at, asked.names
-    if asked.reason.topic is not Topic.CARRIED:
-        return asked
-    if made := next((n for n in names if _hindrance(asked, n)), None):
-        by = _hindrance(asked, made) or ""
-        told = own(asked, by, made=made) + way_out(asked, by, made)
-        return asked.with_clause(told).naming([made])
-    found = {name: suspects.no_reduction(at, name) for name in names}
-    found = {one: use for one, use in found.items() if use and not suspects.ends_loop(at, one)}
-    name, use = next(iter(found.items()), ("", None))
-    if use is None or suspects.is_stepped(at, name):
-        return asked
-    more = _NO_REDUCTION.format(use.file, use.line)
-    return asked.with_clause(own(asked, name) + more + way_out(asked, name)).naming([name])
 
 
 def _hindrance(asked: Inquiry, name: str) -> str | None:

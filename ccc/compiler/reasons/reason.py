@@ -7,6 +7,7 @@ other advice, and in the end it is written.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -62,7 +63,7 @@ class Reason:
     def read(text: str) -> Reason:
         """The reason that a text gives."""
         head, _, advice = parts_of(text)
-        parts = tuple(_pieces(head, _PIECE)), tuple(_pieces(advice, _PIECE))
+        parts = tuple(_pieces(head)), tuple(_pieces(advice))
         shown = (one for part in parts for one in _every(part) if isinstance(one, Shown))
         return Reason(topic_of(text), *parts, tuple(shown))
 
@@ -134,34 +135,31 @@ def _filled(pieces: Iterable[Piece], hint: Hint, new: str | HintSlot) -> Iterato
             yield replace(piece, pieces=tuple(_filled(piece.pieces, hint, new)))
 
 
-def _pieces(text: str, patterns: re.Pattern[str]) -> Iterator[Piece]:
+def _pieces(text: str, *without: Hint) -> Iterator[Piece]:
+    """The pieces of a text, in which some hints are none."""
     at = 0
-    for match in patterns.finditer(text):
+    for match in _pattern(without).finditer(text):
         if match.start() > at:
             yield text[at : match.start()]
-        yield _piece(str(match.lastgroup), match[0])
+        yield _piece(match[0], match.lastgroup)
         at = match.end()
     if at < len(text):
         yield text[at:]
 
 
-def _piece(name: str, words: str) -> Piece:
-    """An instruction that is shown, or a hint by its name."""
-    given = _GIVEN[name].match(words)
-    groups = given.groups() if given else ()
-    if name == _INSTRUCTION:
-        return Shown(int(groups[0]), groups[1])
-    hint = Hint[name]
-    inner = tuple(_pieces(words, _INNER)) if hint is Hint.MISUSED else (words,)
-    return HintSlot(hint, inner, groups)
+def _piece(words: str, name: str | None) -> Piece:
+    """The hint of a name, or an instruction that is shown."""
+    hint = Hint[name] if name else None
+    match = re.match(PATTERNS[hint] if hint else SHOWN, words)
+    given = match.groups() if match else ()
+    if hint is None:
+        return Shown(int(given[0]), given[1])
+    inner = _pieces(words, hint) if hint is Hint.MISUSED else (words,)
+    return HintSlot(hint, tuple(inner), given)
 
 
-def _any_of(patterns: dict[str, str]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in patterns.items()))
-
-
-_INSTRUCTION = "INSTRUCTION"
-_PATTERNS = {_INSTRUCTION: SHOWN, **{hint.name: one for hint, one in PATTERNS.items()}}
-_GIVEN = {name: re.compile(pattern) for name, pattern in _PATTERNS.items()}
-_PIECE = _any_of(_PATTERNS)
-_INNER = _any_of({name: one for name, one in _PATTERNS.items() if name != Hint.MISUSED.name})
+@functools.cache
+def _pattern(without: tuple[Hint, ...]) -> re.Pattern[str]:
+    """What is looked for in a text: instructions that are shown, and hints by their names."""
+    named = (f"(?P<{one.name}>{told})" for one, told in PATTERNS.items() if one not in without)
+    return re.compile("|".join([SHOWN, *named]))
