@@ -62,7 +62,7 @@ _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] =
     (elsewhere, [Hint.REDUCTION]),
     (respelled, CLAUSES),
     (of_members, CLAUSES),
-    (settled, [Hint.MISUSED]),  # which may come to that a clause is lacking
+    (settled, [Hint.MISUSED]),  # or a clause is lacking, of which those behind know
     (without_reduction, [Hint.REDUCTION]),
     (with_all_lacking, [Hint.MISUSED]),
     (with_lacking, None),  # which variables are meant is asked for in any case
@@ -70,8 +70,11 @@ _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] =
     (of_elements, [*CLAUSES, Hint.IN_PATH, Hint.ANOTHER_LOOP]),
     (with_wanted, [Hint.REDUCTION]),  # of whatever nobody before knows better
 )
-"""Who is asked one after the other, and for which hints, or in any case: what one fills nobody
-fills again, and the variables that one takes to be meant are those that the next are asked of."""
+"""Who is asked one after the other, and for which hints, or in any case.
+
+What one fills nobody fills again, so that who knows something special stands before who knows what
+is so in general; and the variables that one takes to be meant are those that the next are asked of.
+"""
 _OF_GAINS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
     Hint.BEFORE_IT: bound_of_loop,
     Hint.IN_VARIABLES: array_of_turns,
