@@ -216,7 +216,8 @@ def _retries(slices: LoopConditions) -> bool:
         _ends_if_swapped(label, swap, slices)
         for label in filter(slices.always, slices.loop.blocks)
         for swap in slices.facts.blocks[label].instructions
-        if swap.name == "atom" and "cas" in swap.modifiers and _was_found(swap, slices)
+        if swap.name == "atom" and "cas" in swap.modifiers and swap.guard is None
+        if _was_found(swap, slices)
     )
 
 

@@ -386,18 +386,25 @@ def test_who_only_tries_waits_for_nobody(code: dict[str, str], spins: int) -> No
 SWAPPED = """
 RETRY:
     {load} %r6, [%rd4];
-    atom.global.cas.b32 %r5, [%rd4], %r6, %r4;
+    {guard} atom.global.cas.b32 %r5, [%rd4], %r6, %r4;
     setp.ne.s32 %p3, %r5, %r6;
     @%p3 bra RETRY;
 """
 
 
 @pytest.mark.parametrize(
-    ("load", "spins"),
-    [("ld.global.u32", 0), ("ld.volatile.global.u32", 0), ("ld.global.u8", 1)],
+    ("load", "guard", "spins"),
+    [
+        ("ld.global.u32", "", 0),
+        ("ld.volatile.global.u32", "", 0),
+        ("ld.global.u8", "", 1),
+        ("ld.volatile.global.u32", "@%p2", 1),
+    ],
 )
-def test_who_expects_a_part_of_what_is_there_may_wait(load: str, spins: int) -> None:
-    assert len(facts_of(SWAPPED.format(load=load)).spins) == spins
+def test_who_only_sometimes_expects_all_that_is_there_may_wait(
+    load: str, guard: str, spins: int
+) -> None:
+    assert len(facts_of(SWAPPED.format(load=load, guard=guard)).spins) == spins
 
 
 MOVED_ON = """

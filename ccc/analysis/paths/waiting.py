@@ -50,7 +50,7 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
         if spin.blocks == loop.blocks and not (spin.gives_up and spin.seeks):
             # who has not got a lock tries again
             _check_beginning(_without_draws(spin, path, facts), path, loop.blocks, facts)
-        if spin.blocks == loop.blocks and spin.waits and not spin.gives_up:
+        if spin.blocks == loop.blocks and spin.waits and not spin.counts:
             _check_own_end(spin, later, facts)
         is_before = not is_inside and path.entry in loop.behind(spin.blocks, facts.graph)
         if spin.blocks < loop.blocks and not is_before and not (spin.gives_up and spin.seeks):
