@@ -12,9 +12,11 @@ from pathlib import Path
 
 import breadth
 import pytest
+import remembered
 from folders import FEW_HEADERS
 
 from ccc import files
+from ccc.compiler import registers
 from ccc.device import gpu
 from ccc.emulator.native import library
 from ccc.errors import CccError
@@ -55,6 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
     start a process.
     """
     breadth.runs_long = config.getoption("--long")
+    _remember(config)
     # Hundreds of processes import ccc, and need not compile all of it again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
@@ -66,9 +69,20 @@ def pytest_configure(config: pytest.Config) -> None:
         _making.append(subprocess.Popen([sys.executable, "-c", _MAKE_LIBRARY]))
 
 
-def pytest_unconfigure() -> None:
+def _remember(config: pytest.Config) -> None:
+    """Have tests share what compilers make, also with later runs; see ``support/remembered.py``."""
+    cache = getattr(config, "cache", None)
+    if cache is None or breadth.runs_long:
+        return
+    remembered.folder = Path(cache.mkdir("compiled"))
+    registers.assemble_all = remembered.assemble_all
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
     for process in _making:
         process.wait()
+    if not hasattr(config, "workerinput"):
+        remembered.forget_unused()
 
 
 USERS_CACHE = files.folder()

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from breadth import one_in
 from emulating import needs_nvcc
+from remembered import included, remembered
 from folders import ROOT
 
 import ccc
@@ -40,9 +41,15 @@ def nvcc(*words: str | Path) -> subprocess.CompletedProcess[str]:
 @functools.cache
 def ptx(arch: str, *options: str) -> str:
     """The PTX of the nested patterns; compiling them makes no warning."""
-    done = nvcc("-ptx", f"-arch={arch}", *options, NESTED, "-o", "-")
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+
+    def make() -> tuple[int, str, str]:
+        done = nvcc("-ptx", f"-arch={arch}", *options, NESTED, "-o", "-")
+        return done.returncode, done.stdout, done.stderr
+
+    told = ["nested patterns", arch, *options, NESTED.read_text()]
+    code, made, said = remembered(told, make, [HERE, *included()])
+    assert (code, said) == (0, "")
+    return made
 
 
 def few() -> str:

@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from emulating import needs_nvcc
+from emulating import cuda, needs_nvcc
 
 import ccc
 from ccc.emulator import Module, Race
@@ -50,11 +50,7 @@ extern "C" __global__ void rounds(const int *sizes, int count, int *sums)
 
 @functools.cache
 def module() -> Module:
-    command = ["nvcc", "-std=c++17", f"-I{ccc.include()}", "-ptx", "-arch=sm_80", "-x=cu", "-"]
-    done = subprocess.run(
-        [*command, "-o", "-"], input=SOURCE, capture_output=True, text=True, check=True
-    )
-    return Module(done.stdout)
+    return cuda(SOURCE, "-std=c++17", f"-I{ccc.include()}")
 
 
 @pytest.mark.parametrize("threads", [33, 64, 65, 96, 130])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from breadth import always
-from emulating import needs_nvcc
+from emulating import cuda, needs_nvcc
 from folders import DOCS
 
 import ccc
@@ -44,16 +44,7 @@ def compiled(how: str) -> Module:
             body = _CALL.sub(rf"cte::\1<cte::{how}, ", body)
         body = body.replace("int main()", "int host()")
         parts.append(f"namespace example{number} {{\n{body}}}\n")
-    command = ["nvcc", "-std=c++17", "-arch=sm_80", f"-I{ccc.include()}", "-ptx", "-x", "cu"]
-    done = subprocess.run(
-        [*command, "-", "-o", "-"],
-        input="".join(parts),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return Module(done.stdout)
+    return cuda("".join(parts), "-std=c++17", f"-I{ccc.include()}")
 
 
 def launch(how: str, schedule: str | int, name: str, threads: int, *arguments: Any) -> None:

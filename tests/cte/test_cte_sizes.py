@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from breadth import one_in
-from emulating import needs_nvcc
+from emulating import cuda, needs_nvcc
 from numpy.typing import NDArray
 
 import ccc
@@ -112,15 +112,7 @@ SIZES: dict[str, Callable[[Any], NDArray[Any]]] = {
 
 @functools.cache
 def module(by: str) -> Module:
-    command = ["nvcc", "-std=c++17", f"-I{ccc.include()}", f"-DBY={by}", "-ptx", "-arch=sm_80"]
-    done = subprocess.run(
-        [*command, "-x=cu", "-", "-o", "-"],
-        input=SOURCE,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return Module(done.stdout)
+    return cuda(SOURCE, "-std=c++17", f"-I{ccc.include()}", f"-DBY={by}")
 
 
 def expected(kernel: str, rows: NDArray[np.int32]) -> NDArray[Any]:

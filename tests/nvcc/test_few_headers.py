@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from device_code import device_code
+from device_code import compiled
 from emulating import needs_nvcc
 from nvcc_project import KERNEL
 
@@ -58,7 +58,7 @@ def test_the_same_ptx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return str(done.stdout)
 
     short, read = made("-ptx"), made("-E")
-    assert device_code(source, "-arch=sm_90") == short
+    assert compiled(source, "-arch=sm_90") == short
     monkeypatch.delenv("NVCC_PREPEND_FLAGS")
     assert made("-ptx") == short
     assert len(made("-E")) > 2 * len(read)

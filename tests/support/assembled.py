@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import breadth
+from remembered import remembered
 
 from ccc.parse import parse_module, parse_variables
 from ccc.toolkit import find as toolchain
@@ -22,6 +23,10 @@ _LINES = re.compile(r"^\s*\.(file|section|extern)\b", re.M)
 
 def failure(*texts: str) -> str:
     """What ptxas says of PTX files for one architecture; nothing where it takes all of them."""
+    return remembered(["taken", LEVEL, *texts], lambda: _failure(*texts))
+
+
+def _failure(*texts: str) -> str:
     found = _TARGET.search(texts[0])
     assert found is not None
     with tempfile.TemporaryDirectory() as folder:

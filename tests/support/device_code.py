@@ -14,6 +14,8 @@ import shlex
 import subprocess
 from pathlib import Path
 
+from remembered import included, remembered
+
 from ccc.toolkit import find as toolchain
 
 FOLDER = "/FOLDER"
@@ -21,11 +23,29 @@ FOLDER = "/FOLDER"
 
 
 def device_code(source: Path, *options: str) -> str:
-    """The PTX of a source, as ``nvcc -ptx`` makes it, which goes into ``k.ptx`` beside it.
+    """The PTX of a source, as ``nvcc -ptx`` makes it.
 
     Raises:
         CalledProcessError: it cannot be compiled.
     """
+    return of_no_folder(source, *options).replace(FOLDER, str(source.parent))
+
+
+def of_no_folder(source: Path, *options: str) -> str:
+    """The same, as if the source were in ``FOLDER``."""
+    place = str(source.parent)
+    named = [Path(word[2:]) for word in options if word.startswith("-I")]
+    told = ["device code", source.name, source.read_text().replace(place, FOLDER), *options]
+
+    def make() -> str:
+        return compiled(source, *options).replace(place, FOLDER)
+
+    include = [source.parent, *named, *included()]
+    return remembered(told, make, include)
+
+
+def compiled(source: Path, *options: str) -> str:
+    """The same, made now; it is also in ``k.ptx`` beside the source."""
     flags = os.environ.get("NVCC_PREPEND_FLAGS", "")
     environment, steps = _steps(source.name, options, flags)
     for step in steps:
