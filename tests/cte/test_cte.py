@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from breadth import one_in
 from emulating import needs_nvcc
-from remembered import included, remembered
 from folders import ROOT
+from remembered import included, remembered
 
 import ccc
 from ccc import cli, header

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import subprocess
 
 import numpy as np
 import pytest

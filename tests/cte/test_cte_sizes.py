@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import subprocess
 from collections.abc import Callable
 from itertools import product
 from typing import Any

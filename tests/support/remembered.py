@@ -32,7 +32,13 @@ UNUSED_DAYS = 14
 """What nobody has asked for so long goes."""
 
 _SUFFIXES = {".cuh", ".h", ".hpp", ".inl"}
-_VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH", "CPLUS_INCLUDE_PATH")
+_VARIABLES = (
+    "NVCC_PREPEND_FLAGS",
+    "NVCC_APPEND_FLAGS",
+    "NVCC_CCBIN",
+    "CPATH",
+    "CPLUS_INCLUDE_PATH",
+)
 _FILE = re.compile(r"^\s*\.file\s.*\n?", re.M)
 _Made = TypeVar("_Made")
 
