@@ -118,7 +118,7 @@ def pytest_collection_finish() -> None:
     """What is loaded by now stays, and nobody need look through it for garbage again and again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+    gc.set_threshold(300_000, 20, 20)
 
 
 def _group(item: pytest.Item) -> tuple[object, ...]:
