@@ -8,12 +8,14 @@ import gc
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import breadth
 import pytest
 import remembered
 from folders import FEW_HEADERS
+from in_process import in_process_unless_long
 
 from ccc import files
 from ccc.compiler import registers
@@ -155,6 +157,13 @@ def host_headers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     """The same for programs that call the runtime: device code sees its functions, too."""
     request.getfixturevalue("few_headers")
     monkeypatch.setenv("NVCC_PREPEND_FLAGS", f"-I{FEW_HEADERS} -DHOST_FUNCTIONS")
+
+
+@pytest.fixture
+def in_process() -> Iterator[None]:
+    """What is compiled to PTX by a function of ours is so here; see ``support/in_process.py``."""
+    with in_process_unless_long():
+        yield
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from ccc.nvcc.run import run
 from ccc.options import Options
 from ccc.remark import Remark
 
-pytestmark = pytest.mark.usefixtures("few_headers")
+pytestmark = pytest.mark.usefixtures("few_headers", "in_process")
 
 GOLDEN = TESTS / "golden"
 

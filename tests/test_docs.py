@@ -17,6 +17,7 @@ from doc_examples import FILE, Example, compile_together, facts, plain, read, re
 from emulating import needs_nvcc
 from folders import DOCS, ERRORS, FEW_HEADERS, GOLDEN, ROOT
 from goldens import Golden
+from in_process import in_process_unless_long
 from reasons import matches, templates
 
 import ccc
@@ -61,7 +62,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Modules]:
     found: dict[int, Modules] = {}
     for alone in (False, True):
         group = [example for example in COMPILED if example.left_alone == alone]
-        with pytest.MonkeyPatch.context() as patch:
+        with pytest.MonkeyPatch.context() as patch, in_process_unless_long():
             patch.setenv("NVCC_PREPEND_FLAGS", f"-I{FEW_HEADERS}")
             both = compile_together(group, tmp_path_factory.mktemp("examples"))
         modules = Module(both.original), Module(both.ptx)
@@ -97,7 +98,7 @@ def test_cccc_says_what_the_page_says(example: Example) -> None:
 
 @pytest.mark.slow
 @needs_nvcc
-@pytest.mark.usefixtures("few_headers")
+@pytest.mark.usefixtures("few_headers", "in_process")
 def test_by_default_cccc_says_what_the_page_says(tmp_path: Path) -> None:
     """The first example is collected without a word; the remarks are of others."""
     said = remarks(PAGE)
@@ -235,7 +236,7 @@ __global__ void pixels(const float *distance, float *colour, float far, int n) {
 
 @pytest.mark.slow
 @needs_nvcc
-@pytest.mark.usefixtures("few_headers")
+@pytest.mark.usefixtures("few_headers", "in_process")
 def test_what_the_readme_opens_with_is_applied_by_default() -> None:
     first = re.findall(r"```c\+\+\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[0]
     compiled = ccc.compile(AROUND.format(first))
@@ -246,7 +247,7 @@ def test_what_the_readme_opens_with_is_applied_by_default() -> None:
 
 @pytest.mark.slow
 @needs_nvcc
-@pytest.mark.usefixtures("few_headers")
+@pytest.mark.usefixtures("few_headers", "in_process")
 def test_the_kernel_of_the_readme_is_transformed() -> None:
     blocks = re.findall(r"```c\+\+\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     (kernel,) = (block for block in blocks if "__global__" in block)
@@ -265,7 +266,7 @@ def test_the_kernel_of_the_readme_is_transformed() -> None:
 
 @pytest.mark.slow
 @needs_nvcc
-@pytest.mark.usefixtures("few_headers")
+@pytest.mark.usefixtures("few_headers", "in_process")
 def test_the_sample_of_the_page_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (source_text,) = re.findall(r'SOURCE = r"""(.*?)"""', (DOCS / "cupy.md").read_text(), re.S)
     (sample,) = re.findall(r"```python\n(.*?)```", (DOCS / "bench.md").read_text(), re.S)

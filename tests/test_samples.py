@@ -69,7 +69,7 @@ COMPILED = always(SMALL, lambda name: name not in LIKE_OTHERS)
 TOGETHER = "name"
 """All tests of one sample run in a row, on one worker, which compiles it once."""
 
-pytestmark = pytest.mark.usefixtures("few_headers")
+pytestmark = pytest.mark.usefixtures("few_headers", "in_process")
 
 DRAWN = ["fractal_flame", "path_tracing", "ray_tracing"]
 

@@ -11,7 +11,7 @@ from saying import said
 from ccc.nvcc.run import run
 from ccc.options import COLLECT, Options
 
-pytestmark = pytest.mark.usefixtures("few_headers")
+pytestmark = pytest.mark.usefixtures("few_headers", "in_process")
 
 POINTERS = """struct Chain { const float *first; float *value; int *step; int n; };
 __global__ void k(CHAIN, const int *start) {

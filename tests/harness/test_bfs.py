@@ -17,7 +17,7 @@ from ccc import cli
 from ccc.harness import measure
 from ccc.harness.sample import Sample
 
-pytestmark = pytest.mark.usefixtures("few_headers")
+pytestmark = pytest.mark.usefixtures("few_headers", "in_process")
 
 BFS = SAMPLES / "bfs"
 

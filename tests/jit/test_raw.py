@@ -52,7 +52,7 @@ __global__ void left_alone(int *x, int n) {
 TEMPLATE = "template <class T> __global__ void twice(T *x) { x[threadIdx.x] *= T(2); }\n"
 pytestmark = [
     pytest.mark.filterwarnings("ignore:path left as it was"),
-    pytest.mark.usefixtures("few_headers"),
+    pytest.mark.usefixtures("few_headers", "in_process"),
 ]
 
 

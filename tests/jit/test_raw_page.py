@@ -24,7 +24,7 @@ from ccc.nvcc import command as driver
 
 __all__ = ["device"]
 
-pytestmark = pytest.mark.usefixtures("few_headers")
+pytestmark = pytest.mark.usefixtures("few_headers", "in_process")
 
 
 # The package and its page.

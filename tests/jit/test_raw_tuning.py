@@ -43,7 +43,7 @@ COUNTER = SOURCE.replace('extern "C"', '__device__ int counter;\nextern "C"', 1)
 NOTHING = SOURCE.replace("    #pragma ccc if\n", "").replace("    #pragma ccc for\n", "")
 CALLS = TUNED_VERSIONS * (TUNED_ROUNDS + 1)
 
-pytestmark = [pytest.mark.slow, needs_nvcc, pytest.mark.usefixtures("few_headers")]
+pytestmark = [pytest.mark.slow, needs_nvcc, pytest.mark.usefixtures("few_headers", "in_process")]
 
 
 @pytest.fixture(autouse=True)

@@ -30,7 +30,7 @@ from ccc.passes.choice.chosen import (
 from ccc.passes.thresholds import GAIN, LOSS, SEVERAL, SEVERAL_GAIN
 from ccc.remark import Remark
 
-pytestmark = pytest.mark.usefixtures("few_headers")
+pytestmark = pytest.mark.usefixtures("few_headers", "in_process")
 
 
 def served(found: Sequence[Remark]) -> list[int]:

@@ -26,7 +26,7 @@ from ccc.passes.grid_stride.virtual_grid import Room, resident
 from ccc.ptx import occupancy as cost
 from ccc.toolkit import find as toolchain
 
-pytestmark = pytest.mark.usefixtures("few_headers")
+pytestmark = pytest.mark.usefixtures("few_headers", "in_process")
 
 HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
 MARKER = "// ccc.grid_stride 1 k.cu:3:1 schedule="

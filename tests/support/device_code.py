@@ -47,20 +47,23 @@ def of_no_folder(source: Path, *options: str) -> str:
 def compiled(source: Path, *options: str) -> str:
     """The same, made now; it is also in ``k.ptx`` beside the source."""
     flags = os.environ.get("NVCC_PREPEND_FLAGS", "")
-    environment, steps = _steps(source.name, options, flags)
-    for step in steps:
+    environment, (preprocess, compile_, *_) = steps(source.name, options, flags)
+    for step in (preprocess, compile_):
         words = [word.replace(FOLDER, str(source.parent)) for word in step]
         subprocess.run(words, env={**os.environ, **environment}, capture_output=True, check=True)
     return (source.parent / "k.ptx").read_text()
 
 
 @functools.cache
-def _steps(
-    name: str, options: tuple[str, ...], _: str
-) -> tuple[dict[str, str], tuple[list[str], ...]]:
-    """The variables that nvcc sets, and the commands that preprocess and compile a source."""
-    words = ["--dryrun", "--keep", "--keep-dir", FOLDER, "-ptx", *options, f"{FOLDER}/{name}"]
-    command = [str(toolchain.find().nvcc), *words, "-o", f"{FOLDER}/k.ptx"]
+def steps(
+    name: str, options: tuple[str, ...], _: str, kept: str = FOLDER
+) -> tuple[dict[str, str], list[list[str]]]:
+    """The variables that nvcc sets, and the commands that preprocess, compile and check a source.
+
+    What it makes is in the folder ``kept``.
+    """
+    words = ["--dryrun", "--keep", "--keep-dir", kept, "-ptx", *options, f"{FOLDER}/{name}"]
+    command = [str(toolchain.find().nvcc), *words, "-o", f"{kept}/k.ptx"]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     steps = "#$ "  # other lines warn
     lines = [line[len(steps) :] for line in told.splitlines() if line.startswith(steps)]
@@ -69,5 +72,4 @@ def _steps(
     shown = [line for line in lines if not set_(line)]
     for variable, value in environment.items():
         shown = [line.replace(f"${variable}/", f"{value}/") for line in shown]
-    preprocessed, compiled, *_ptxas = map(shlex.split, shown)
-    return environment, (preprocessed, compiled)
+    return environment, [*map(shlex.split, shown)]

@@ -21,7 +21,7 @@ from ccc.tools.bench.results import (
 )
 from ccc.tools.bench.treatments import Subject
 
-pytestmark = pytest.mark.usefixtures("few_headers")
+pytestmark = pytest.mark.usefixtures("few_headers", "in_process")
 
 KERNEL = """\
 extern "C" __global__ void __launch_bounds__(64)

@@ -23,7 +23,7 @@ from ccc.tools.bench.calibration import exchanges, gains, launches, memory
 from ccc.tools.bench.calibration.card import BLOCK, Card
 from ccc.tools.bench.calibration.fit import nonnegative
 
-pytestmark = pytest.mark.usefixtures("few_headers")
+pytestmark = pytest.mark.usefixtures("few_headers", "in_process")
 
 VISIT, TASK, TURN, MEETING, START = 27.0, 5.0, 16.0, 35.0, 40.0
 AROUND = 12.0

@@ -36,7 +36,7 @@ from ccc.tools.bench.treatments import Subject
 __all__ = ["samples"]
 
 
-pytestmark = pytest.mark.usefixtures("few_headers")
+pytestmark = pytest.mark.usefixtures("few_headers", "in_process")
 
 # Active lanes
 

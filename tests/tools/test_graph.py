@@ -42,7 +42,7 @@ def test_cases_and_instances_are_told_apart(
 
 @needs_nvcc
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_headers")
+@pytest.mark.usefixtures("few_headers", "in_process")
 def test_cuda_that_needs_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "far.h").write_text("#define FAR (x[i] > LEAST)\n")
     body = "#pragma ccc for variable\nfor (int k = 0; k < x[i]; ++k) if (FAR) x[i] = k;"
@@ -57,7 +57,7 @@ def test_cuda_that_needs_options(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 @needs_nvcc
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_headers")
+@pytest.mark.usefixtures("few_headers", "in_process")
 def test_cases_have_their_labels(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,7 @@ from ccc.nvcc import command as driver
 from ccc.nvcc import settings
 from ccc.tools.tune import project
 
-pytestmark = pytest.mark.usefixtures("few_headers")
+pytestmark = pytest.mark.usefixtures("few_headers", "in_process")
 
 CCCC = """
 import json, os, shlex, sys, tempfile
