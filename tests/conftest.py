@@ -77,7 +77,7 @@ def _remember(config: pytest.Config) -> None:
     if cache is None or breadth.runs_long:
         return
     remembered.folder = Path(cache.mkdir("compiled"))
-    registers.assemble_all = remembered.assemble_all
+    registers.assemble_all = remembered.assemble_all  # type: ignore[assignment]
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -26,7 +26,7 @@ from ccc.tools.tune import project
 pytestmark = pytest.mark.usefixtures("few_headers", "in_process")
 
 CCCC = """
-import json, os, shlex, sys, tempfile
+import json, os, shlex, sys
 told = dict(word.partition("=")[::2] for word in shlex.split(os.environ["CCC_FLAGS"]))
 open("flags", "a").write(os.environ["CCC_FLAGS"] + "\\n")
 setup = json.load(open("setup.json"))
@@ -54,8 +54,8 @@ for name, lines in setup["kernels"].items():
 if any("broken" in chosen for chosen in built.values()):
     sys.exit("k.cu:1: error: broken")
 json.dump(built, open("program.json", "w"))
-handle, file = tempfile.mkstemp(dir=told["--ccc-report"])
-os.write(handle, json.dumps({"version": "", "kernels": [] if off else kernels}).encode())
+file = open(os.path.join(told["--ccc-report"], str(os.getpid())), "w")
+json.dump({"version": "", "kernels": [] if off else kernels}, file)
 """
 PROGRAM = """
 import json, os, sys
@@ -91,8 +91,10 @@ def set_up(
     Path("setup.json").write_text(json.dumps(setup))
 
 
-def tune(*options: str, build: str = f"{sys.executable} cccc.py") -> int:
-    return main(["tune", "--build", build, *options, "--", sys.executable, "program.py", "--flag"])
+def tune(*options: str, build: str = f"{sys.executable} -S cccc.py") -> int:
+    return main(
+        ["tune", "--build", build, *options, "--", sys.executable, "-S", "program.py", "--flag"]
+    )
 
 
 def decided() -> dict[tuple[str, int], str]:
@@ -201,7 +203,7 @@ def test_output_that_differs_anyway(
         ("true", "the build did not run cccc: "),
         ("echo oh; false", "the build failed: echo oh; false\n    oh"),
         ("false", "the build failed: false\n"),
-        (f"[ -e program.json ] || {sys.executable} cccc.py", "did not run cccc again"),
+        (f"[ -e program.json ] || {sys.executable} -S cccc.py", "did not run cccc again"),
     ],
 )
 def test_builds_that_do_not_build(
@@ -216,7 +218,7 @@ def test_builds_that_do_not_build(
 
 def test_a_clean_build() -> None:
     set_up(a=[["queue"]])
-    build = f"[ -e program.json ] || {sys.executable} cccc.py"
+    build = f"[ -e program.json ] || {sys.executable} -S cccc.py"
     assert tune("--clean", "rm -f program.json", build=build) == 0
 
 
@@ -257,7 +259,7 @@ def test_a_program_that_asks_for_a_gpu_itself(
 def test_the_user_may_stop_it() -> None:
     """What was found until then is written, and nothing is left running."""
     set_up(a=[["queue", "merge", "batch7"]])
-    build = f"{sys.executable} cccc.py; [ $(wc -l < flags) -lt 3 ] || sleep 100"
+    build = f"{sys.executable} -S cccc.py; [ $(wc -l < flags) -lt 3 ] || sleep 100"
     # What runs the tests may ignore the signal, and so would its children.
     heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     command = [
@@ -265,7 +267,7 @@ def test_the_user_may_stop_it() -> None:
         "-c",
         heeded + "import sys; from ccc.cli import main; sys.exit(main())",
     ]
-    command += ["tune", "--build", build, "--", sys.executable, "program.py"]
+    command += ["tune", "--build", build, "--", sys.executable, "-S", "program.py"]
     process = subprocess.Popen(
         command,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
