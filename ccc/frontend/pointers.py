@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"(\w+)(?:(?:\.|(->))\w+)?")
 """What a clause may name: a variable, a member of one, or of what one points to."""
 _ACCESSES = ("subscript_expression", "pointer_expression")
+_WRITERS = re.compile(rb"atomic[A-Z]\w*|__st[a-z]{2}")
+_READERS = re.compile(rb"__ld[a-z]{2}")
+"""The functions of CUDA that write, or only read, where their first argument leads to."""
 _MEMBER = "field_expression"
 
 
@@ -82,8 +85,11 @@ def accesses_in(placed: Placed, loop: Placed) -> list[PointerUse]:
 
 
 def most_likely(accesses: Sequence[PointerUse], writes: bool, count: int) -> list[str]:
-    """The names of accesses of one line, of which ``count`` write, or read."""
-    fitting = [one for one in accesses if one.writes == writes] or list(accesses)
+    """The names of accesses of one line, of which ``count`` write, or read; none if it is not
+    known by which of them the line writes."""
+    fitting = [one for one in accesses if one.writes == writes]
+    if not writes:
+        fitting = fitting or list(accesses)  # as of x[i] += 1, which reads as well
     names = list(dict.fromkeys(one.name for one in fitting))
     if len(names) > count:
         names = list(dict.fromkeys(one.name for one in fitting if not one.begins)) or names
@@ -96,6 +102,8 @@ def _is_in(node: Node, other: Node) -> bool:
 
 def _pointer_of(node: Node) -> Node | None:
     """The pointer through which an expression accesses memory, if it does."""
+    if node.type == "call_expression":
+        return _handed_pointer(node)
     argument = node.child_by_field_name("argument")
     if node.type == "subscript_expression":
         return argument
@@ -110,8 +118,23 @@ def _pointer_of(node: Node) -> Node | None:
     return None
 
 
+def _handed_pointer(call: Node) -> Node | None:
+    """The pointer that a function of CUDA is given to access memory through; None if it is another
+    one, or is given the address of something, which is an access by itself."""
+    function, listed = (call.child_by_field_name(part) for part in ("function", "arguments"))
+    name = (function.text or b"") if function is not None else b""
+    if not (_WRITERS.fullmatch(name) or _READERS.fullmatch(name)):
+        return None
+    first = next(iter(listed.named_children), None) if listed is not None else None
+    is_address = first is not None and first.type == "pointer_expression"
+    return None if is_address else first
+
+
 def _is_written(access: Node) -> bool:
     """Whether an access is assigned to, or its address handed to a function."""
+    if access.type == "call_expression":
+        function = access.child_by_field_name("function")
+        return function is not None and bool(_WRITERS.fullmatch(function.text or b""))
     node, around = access, access.parent
     while around is not None and (
         around.type == "parenthesized_expression"

@@ -130,6 +130,17 @@ __global__ void k(const int *head, const int *link, const int *key, int *found, 
     }
 }
 """
+QUEUE = """\
+__global__ void k(const float *x, int *found, int *count, int *limit) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < *limit; i += blockDim.x) {
+        #pragma ccc if
+        if (x[i] > 1) { float v = x[i]; for (int k = 0; k < 9; k++) v = v * v; if (v > 2) WRITE; }
+    }
+}
+"""
+COUNTED = QUEUE.replace("WRITE", "atomicAdd(count, 1)")
+APPENDED = QUEUE.replace("WRITE", "found[atomicAdd(count, 1)] = v")
 PROMISED = re.compile(r", or promise ((?:noalias\([^()]*\) ?)+)")
 
 
@@ -142,6 +153,9 @@ PROMISED = re.compile(r", or promise ((?:noalias\([^()]*\) ?)+)")
         (SEVERAL, " noalias(limit, out)", {"noalias(limit, next, marked)", "noalias(next, out)"}),
         (LISTS, "", {"noalias(link, found)", "noalias(link, out)"}),
         (LISTS, " noalias(link, found)", {"noalias(link, out)"}),
+        (COUNTED, "", {"noalias(limit, count)"}),
+        (APPENDED, "", {"noalias(limit, found)", "noalias(limit, count)"}),
+        (APPENDED, " noalias(limit, found)", {"noalias(limit, count)"}),
     ],
 )
 def test_all_promises_that_are_needed_are_told_at_once(
@@ -171,6 +185,15 @@ def test_one_pointer_is_not_promised_to_be_apart_from_itself(tmp_path: Path) -> 
     source = WALK.replace("CHAIN", "int *a").replace("READ", "a[at]").replace("AGAIN", "at")
     (refused,) = said(source.replace("WRITTEN", "a[at + k]"), tmp_path, Options(strategy=COLLECT))
     assert "the path writes (" in refused
+    assert "noalias" not in refused
+
+
+@pytest.mark.slow
+def test_no_promise_is_asked_of_what_a_line_only_reads(tmp_path: Path) -> None:
+    """Through which pointer the line writes, it does not say."""
+    written = "{ int &one = *count; one = v; }"
+    (refused,) = said(QUEUE.replace("WRITE", written), tmp_path, Options(strategy=COLLECT))
+    assert "the path writes (k.cu:5, PTX line" in refused
     assert "noalias" not in refused
 
 
