@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES, LOCAL, STRICT, SUMS_HINT, TO_SHARE
+from ccc.analysis.paths.induction import (
+    BEFORE_IT,
+    COUNT_TURNS,
+    IN_VARIABLES,
+    LOCAL,
+    STRICT,
+    SUMS_HINT,
+    TO_SHARE,
+)
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.passes.choice.beside import know_others
 from ccc.passes.choice.chosen import LEAVE
@@ -108,7 +116,7 @@ def _to_share_out(unshared: str | None) -> str:
         return ""
     if unshared.endswith(SUMS_HINT):
         return f"; {TO_SHARE}"
-    found = next((hint for hint in (BEFORE_IT, STRICT) if hint in unshared), None)
+    found = next((hint for hint in (BEFORE_IT, COUNT_TURNS, STRICT) if hint in unshared), None)
     if unshared.startswith(LOCAL):
         found = IN_VARIABLES
     return f"; to let lanes share its turns, {found}" if found else ""

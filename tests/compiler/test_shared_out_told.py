@@ -36,8 +36,8 @@ s += w[at & 7] * w[(at + 1) & 7];"""
         (ARRAY, 'keep in variables what is in "w" [in k]'),
         (
             "s += sinf(x[k]) * x[k + 1] + cosf(x[k]);",
-            "write __cosf and __sinf, or compile with -use_fast_math: else large numbers take an "
-            "array [in k]",
+            "write __cosf and __sinf, or compile with -use_fast_math, if less exact results will "
+            "do: else large numbers take an array [in k]",
         ),
     ],
 )
@@ -50,6 +50,33 @@ def test_arrays_of_turns_are_told_in_the_remark(turn: str, told: str, tmp_path: 
 def test_turns_without_the_array_are_shared_out(tmp_path: Path) -> None:
     fast = "s += __sinf(x[k]) * x[k + 1] + __cosf(x[k]);"
     assert said(LISTS.replace("TURN", fast), tmp_path, Options()) == []
+
+
+STEPPED = """__global__ void k(float *y, const float *x, int n, int w) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float s = 0;
+        const int turns = (n - i + w - 1) / w;
+        #pragma ccc for variable reduction(+: s)
+        for (LOOP) s += sqrtf(x[K]) * SLOW(x[K + 1]) + x[K + 2] / x[K + 3];
+        y[i] = s;
+    }
+}
+"""
+
+
+@pytest.mark.usefixtures("all_headers")
+@pytest.mark.parametrize("slow", ["sqrtf", "sinf"])
+def test_a_counter_is_to_take_steps_of_a_constant(slow: str, tmp_path: Path) -> None:
+    """That is told before what would make results less exact."""
+    source = STEPPED.replace("SLOW", slow)
+    before = source.replace("LOOP", "int k = i; k < n; k += w").replace("K", "k")
+    told = " ".join(said(before, tmp_path, Options()))
+    assert "to let lanes share its turns, compute before the loop how many turns it takes" in told
+    followed = source.replace("LOOP", "int turn = 0; turn < turns; ++turn")
+    told = " ".join(said(followed.replace("K", "i + turn * w"), tmp_path, Options()))
+    assert ("to let lanes share its turns, write __sinf" in told) == (slow == "sinf")
+    assert "how many turns" not in told
 
 
 ASKED = """__global__ void k(const int *row, const int *x, int *y, int n) {

@@ -10,7 +10,7 @@ turns, and the sums of all are combined behind the loop.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -41,12 +41,17 @@ _UP, _DOWN = ("lt", "le", "ne"), ("gt", "ge", "ne")
 
 SEVERAL_ENDS = "it may end elsewhere than where a turn does"
 BOUNDS = "it does not end by comparing a counter, which takes steps of a constant, with a bound"
+NO_CONSTANT = "its counter takes steps that are no constant"
 IN_ORDER = "the order of its turns decides which of several that are equal is taken"
 WIDENED = "its counter takes steps of one type, and is compared or used in another one"
 LAST_TURN = "needs a value of its last turn"
 HANDED = "its turns hand on a value that does not change by the same number each time"
 AS_A_FOR = 'write it as "for (int k = begin; k < end; ++k)"'
 BEFORE_IT = "read its bound before the loop, into a variable of its counter's type"
+COUNT_TURNS = (
+    "compute before the loop how many turns it takes, and write it as "
+    '"for (int turn = 0; turn < turns; ++turn)"'
+)
 NOT_STEPPED = "it compares its counter with the bound before the step"
 STRICT = (
     'instead of "<=" with a number that may have a sign, let an unsigned counter be "<" one more'
@@ -54,7 +59,7 @@ STRICT = (
 LOCAL = "its turns use local memory (an array of the thread's own)"
 IN_VARIABLES = (
     "keep in variables what is in arrays there: sinf, cosf, tanf and sincosf bring one along, "
-    "__sinf and its like, or -use_fast_math, none"
+    "__sinf and its like, or -use_fast_math, which are less exact, none"
 )
 SUMS = "reduction(+: variable)"
 TO_SHARE = f"{SUMS} would let lanes share its turns"
@@ -132,8 +137,6 @@ def _induction(path: CheckedPath, facts: Facts) -> Induction:
     loop = next(loop for loop in facts.loops if loop.header == path.entry)
     end, leave = _end(loop, facts)
     body = list(instructions_of(path.blocks, facts))
-    if (local := next(filter(facts.local.touches, body), None)) is not None:
-        raise Unshared(f"{LOCAL}{at(local)}")
     if any(a.group is not None for a in path.accumulators):
         raise Unshared(IN_ORDER)
     written = {register for instruction in body for register in instruction.defined()}
@@ -163,7 +166,11 @@ def _induction(path: CheckedPath, facts: Facts) -> Induction:
             raise Unshared(f"{NOT_STEPPED}; {STRICT}")
         if _counter_at(end, leave, loop, facts, is_stepped=False) is not None:
             raise Unshared(SEVERAL_ENDS)  # nvcc joins what else ends it with the bound
+        if _steps_by_register(steps, written, end, facts):
+            raise Unshared(f"{NO_CONSTANT}; {COUNT_TURNS}")
         raise Unshared(f"{BOUNDS}; {AS_A_FOR}, and {BEFORE_IT}")
+    if (local := next(filter(facts.local.touches, body), None)) is not None:
+        raise Unshared(f"{LOCAL}{at(local)}")  # which may cost more to follow than all before it
     if unnamed:  # nothing else is in the way
         _check_places(path, tuple(unnamed), leave, facts)
         raise Unshared(f"{HANDED}{_made(others[0], path, facts)}; {SUMS_HINT}")
@@ -408,6 +415,18 @@ def _compares_before_step(steps: Collection[Register], end: str, loop: Loop, fac
         )
 
     return any(is_early(test, register) for test in tests for register in steps)
+
+
+def _steps_by_register(
+    steps: Mapping[Register, int | Register], written: Collection[Register], end: str, facts: Facts
+) -> bool:
+    """Whether the loop ends by comparing what steps by a register with what stays the same."""
+    own = list(facts.blocks[end].instructions)
+    decision = own[-1].guard.register if own[-1].guard else None
+    varied = {register for register, step in steps.items() if isinstance(step, Register)}
+    tests = [one for one in own if one.name == "setp" and decision in one.defined()]
+    compared = ({*test.used()}.intersection(written) for test in tests)
+    return any(len(found) == 1 and found <= varied for found in compared)
 
 
 def _tests(

@@ -99,7 +99,8 @@ def array_of_turns(asked: Inquiry) -> str | None:
     if named:
         return f"keep in variables what is in {' and '.join(named)}"
     fast = " and ".join(f"__{one}" for one in slow)
-    return f"write {fast}, or compile with -use_fast_math: else large numbers take an array"
+    way = f"write {fast}, or compile with -use_fast_math, if less exact results will do"
+    return f"{way}: else large numbers take an array"
 
 
 def bound_of_loop(asked: Inquiry) -> str | None:
