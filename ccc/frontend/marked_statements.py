@@ -60,17 +60,19 @@ class MarkedStatements:
         file, line = self._line_of(found) if found else ("", 0)
         return Span(file, line) if line else None
 
-    def jumps_in_branch(self, at: Span) -> bool:
-        """Whether it does so in an annotated branch inside."""
+    def jumps_in_branch(self, at: Span) -> str | None:
+        """What it is marked, if it does so in an annotated branch inside; else None."""
         found, placed = self._jump(at), self._at(at)
-        return found is not None and any(
+        if found is None or placed is None:
+            return None
+        is_in_branch = any(
             one.is_branch
             and one != placed
-            and placed is not None
             and one.inside(placed)
             and one.statement.start_byte < found.start_byte < one.statement.end_byte
             for one in self._placement.placed
         )
+        return placed.name if is_in_branch else None
 
     def _jump(self, at: Span, case: Span | None = None) -> Node | None:
         placed = self._at(at)

@@ -13,6 +13,21 @@ from ccc.options import COLLECT, Options
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_headers")]
 
+FOUND = """__global__ void k(const int *x, int *y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        bool out = false;
+        int at = i;
+#pragma ccc while
+        while (x[at]) {
+            if (x[at] == 7) { out = true; break; }
+            at = x[at];
+        }
+        if (out) LEAVE;
+        y[i] = at;
+    }
+}
+"""
 LEAVES = """__global__ void k(const int *x, int *y, int n) {
 #pragma ccc for
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
@@ -230,13 +245,26 @@ def test_who_leaves_both_loops_is_told_to_leave_one(tmp_path: Path) -> None:
     search = "#pragma ccc while\nwhile (x[l]) { if (x[l] == 7) { LEAVE } l += x[l]; }\nx[i] = l;"
     source, options = loop(f"int l = i;\n{search}"), Options(strategy=COLLECT)
     (line,) = said(source.replace("LEAVE", "x[l] = i; return;"), tmp_path, options)
-    assert "; leave its loop by break, and keep what was found in a variable: goto and" in line
+    assert "; leave its loop by break, keep in a variable that it was left so, and skip" in line
     assert said(source.replace("LEAVE", "break;"), tmp_path, options) == []
     search = search.replace("if (x[l] == 7)", "\n#pragma ccc if\nif (x[l] == 7)")
     source = loop(f"int l = i; bool out = false;\n{search}")
-    line, _ = said(source.replace("LEAVE", "atomicAdd(x, 1); return;"), tmp_path, options)
-    assert "; let the branch set a variable instead, for which its loop's condition asks" in line
+    source = source.replace("LEAVE", "atomicAdd(x, 1); return;")
+    lines = said(source, tmp_path, options)
+    hint = "; let the branch set a variable instead, for which its loop's condition asks, and skip"
+    assert len(lines) == 2
+    assert all(hint in line for line in lines)
+    lines = said(source.replace("while\n", "for variable\n"), tmp_path, options)
+    assert all('condition asks, mark that loop "ccc while", and skip' in line for line in lines)
     search = search.replace("(x[l])", "(x[l] && !out)")
     source = loop(f"int l = i; bool out = false;\n{search}")
     flagged = source.replace("LEAVE", "atomicAdd(x, 1); out = true;")
     assert said(flagged, tmp_path, replace(options, max_block=64)) == []
+
+
+def test_nothing_behind_a_loop_may_lead_out_either(tmp_path: Path) -> None:
+    options = Options(strategy=COLLECT)
+    (line,) = said(FOUND.replace("LEAVE", "return"), tmp_path, options)
+    assert "the path jumps out of the annotated loop (k.cu:11); leave its loop by break, " in line
+    assert "skip by that the rest of the iteration, where nothing may leave the annotated" in line
+    assert said(FOUND.replace("LEAVE", "continue"), tmp_path, options) == []

@@ -416,7 +416,7 @@ CASES = [
     ("count", ['nothing is left ("same"); remove this annotation, so that'], "reduction"),
     ("count_all", ["reduction(+: same)"], "so that"),
     ("nearest", ["the code after the loop reads what iterations leave there"], "write the array"),
-    ("two_arms", ['this "if" has two arms'], "that on line"),
+    ("two_arms", ['this "if" has two arms: keep its condition in a variable'], "that on line"),
     ("three_cases", ['this "switch" has several cases'], "unroll"),
     ("called_twice", ["nvcc has made copies of this one"], '; put "#pragma unroll 1"'),
     ("by_itself", ["let sum return what it makes of it"], "__forceinline__"),

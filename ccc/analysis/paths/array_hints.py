@@ -19,15 +19,15 @@ MOST_WORDS = 32
 IN_PATH = "declare the array in the path"
 ALL_INTO_BRANCH = "put all that uses it, from where it is filled on, into the branch"
 _OTHER_ARM = (
-    'this "if" has two arms: put what the other one does into a branch behind it, without '
-    "annotation"
+    'this "if" has two arms: keep its condition in a variable, and put what the other one does '
+    "behind it, without annotation, into a branch that this variable decides the other way round"
 )
 _ARMS = {
     "then": _OTHER_ARM,
     "else": _OTHER_ARM,
     "case": (  # of which markers do not tell copies apart
-        'this "switch" has several cases: put what one of them does into a branch behind it, and '
-        'annotate that, "ccc if", in place of the switch'
+        'this "switch" has several cases: keep in a variable whether it is one of them, put what '
+        'that does into a branch behind it, and annotate that, "ccc if", in place of the switch'
     ),
 }
 _COPIES = (

@@ -19,6 +19,7 @@ from ccc.analysis.paths.carrying import carrying, which_to_remove
 from ccc.analysis.paths.continuation import choose_continuation, find_context
 from ccc.analysis.paths.followers import find_followers, loops_in_rest
 from ccc.analysis.paths.invariant_stores import InvariantStores
+from ccc.analysis.paths.leading_out import ENDS_TURNS, LEAVES, how_to_stay
 from ccc.analysis.paths.legality import (
     check_ends,
     check_independence,
@@ -61,15 +62,6 @@ TRAPPED = (
     "operation on a variable of the thread's own; write s += x in the place of atomicAdd(&s, x), "
     "and if the loop only adds it up, say so on the loop: reduction(+: s)"
 )
-LEAVES = (
-    "decide before the branch whether to go on, or if all threads may stop, set a flag in memory "
-    "that the head of the loop reads: break, goto and return come too late there; else remove the "
-    "annotation"
-)
-LEAVES_TURNS = (
-    "leave its loop by break, and keep what was found in a variable: goto and return lead too far"
-)
-_ENDS_TURNS = "let it set a variable instead, for which that loop's condition asks, or "
 NOT_INLINED = "it is in a device function that was not inlined into its kernel"
 LOOP_LEFT = "the loop around it is left alone: "
 """How a reason begins that is one of another path."""
@@ -199,7 +191,9 @@ class _Examination:
             check_ends(extent(path, self.facts), self.facts)
             branch = _branch_to(path.entry, self.facts)
             if any(branch in loop.loop.blocks for loop in self.loops.values()):
-                way_out = LEAVES_TURNS if path.repeats else LEAVES
+                turn = next(loop for loop in self.facts.loops if branch in loop.blocks)
+                turns = (one for one in self.found if one.repeats and one.entry == turn.header)
+                way_out = how_to_stay(path, next(turns, None))
                 raise Refused(f"the path jumps out of the annotated loop; {way_out}")
             if self._other_cases_lie_in_a_loop(path):
                 raise Refused(
@@ -479,12 +473,12 @@ def _place(
     targets = {t for label in blocks for t in facts.graph.successors(label) if t not in blocks}
     outside = targets - loop.blocks
     _check_trap(outside, facts)
-    way_out = LEAVES_TURNS if path.repeats else LEAVES
+    way_out = how_to_stay(path, parent if parent and parent.repeats else None)
     if EXIT in outside:
         raise Refused(f"the path returns from the kernel; {way_out}")
     if outside:
         if parent and parent.repeats:
-            raise Refused(f"the path jumps out of the loop around it; {_ENDS_TURNS}{LEAVES}")
+            raise Refused(f"the path jumps out of the loop around it; {ENDS_TURNS}{LEAVES}")
         raise Refused(f"the path jumps out of the annotated loop; {way_out}")
     if not targets:
         raise Refused("the path never comes back to the loop")

@@ -8,8 +8,8 @@ from enum import Enum, auto
 from ccc.analysis.paths.array_hints import ANOTHER_LOOP, IN_PATH
 from ccc.analysis.paths.carried_values import BY_ATOMIC, REDUCTION_HINT, SET_IN_LOOP, TOO_NARROW
 from ccc.analysis.paths.continuation import OF_ATOMIC
-from ccc.analysis.paths.find import LEAVES_TURNS
 from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES, SUMS, TO_SHARE
+from ccc.analysis.paths.leading_out import LEAVES_TURNS
 from ccc.analysis.paths.parting import BY_ONE, DECIDES
 from ccc.compiler.advice import FROM_COUNTER, IF_FROM_COUNTER
 

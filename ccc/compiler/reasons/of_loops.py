@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ccc.analysis.paths import leading_out
 from ccc.analysis.paths.find import IN_TURNS
 from ccc.analysis.paths.induction import BEFORE_IT
 from ccc.analysis.paths.parting import BY_ONE
@@ -18,10 +19,6 @@ NO_LOOP = (
 )
 _JUMPS = ("the path jumps out of ", "the path returns from ")
 
-_IN_BRANCH = (
-    "let the branch set a variable instead, for which its loop's condition asks, and mark that "
-    'loop "ccc while": break, goto and return come too late there'
-)
 _NO_TASK = "a branch that does nothing but leave the loop has no task: remove the annotation"
 _AROUND = (
     '; or, if iterations of a loop around that are independent, mark this loop "ccc while", and '
@@ -84,7 +81,8 @@ def with_what_ends(asked: Inquiry, name: str) -> Inquiry:
 
 def in_branch(asked: Inquiry) -> str | None:
     """What can be done about a jump in a branch of a loop."""
-    return _IN_BRANCH if asked.suspects.jumps_in_branch(asked.at) else None
+    directive = asked.suspects.jumps_in_branch(asked.at)
+    return leading_out.in_branch(directive.split()[-1]) if directive else None
 
 
 def array_of_turns(asked: Inquiry) -> str | None:
