@@ -53,6 +53,44 @@ def test_what_is_done_about_it_leads_on(tmp_path: Path) -> None:
     assert told(tmp_path, first, "y[32 * v + lane] = s;") == []
 
 
+def test_of_several_paths_each_is_told_what_holds_for_it(tmp_path: Path) -> None:
+    """The shuffles ask for what the first one makes, and stand before the second."""
+    behind = SHUFFLES.replace("if (", "\n#pragma ccc if\nif (")
+    asking, parted = told(tmp_path, "warp", behind)
+    assert "; it asks for what the path makes: store that, " in asking
+    assert "asks for what" not in parted
+    assert "they never do, ask there for __shfl_sync(0xffffffff, v, 0)" in parted
+    alone = RANKS.replace("#pragma ccc for variable reduction(+: s)\n", "").replace("ADD", behind)
+    followed = alone.replace("FIRST", "__shfl_sync(0xffffffff, warp, 0)")
+    assert said(followed, tmp_path, Options(strategy=COLLECT)) == []
+
+
+OF_KERNEL = """#pragma ccc grid_stride
+__global__ void __launch_bounds__(64) k(const float *x, float *sum, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float v = 0;
+#pragma ccc if
+    if (i < n && x[i] > 0.9f) { v = x[i]; for (int k = 0; k < 50; k++) v = v * v + 0.5f; ADD }
+    SHUFFLES
+}
+"""
+
+
+@pytest.mark.usefixtures("all_headers")
+def test_a_loop_is_written_only_where_that_serves(tmp_path: Path) -> None:
+    """What the path makes can be asked for by no collective in a loop, either."""
+    options = Options(strategy=COLLECT)
+    asking = "for (int o = 16; o; o >>= 1) v += __shfl_xor_sync(~0u, v, o); sum[i] = v;"
+    lines = said(OF_KERNEL.replace("ADD", "").replace("SHUFFLES", asking), tmp_path, options)
+    told = "between its blocks (k.cu:7, PTX line "
+    assert any(
+        told in line and "; they ask for what the path makes: store " in line for line in lines
+    )
+    assert not any("write the loop" in line for line in lines)
+    followed = OF_KERNEL.replace("ADD", "atomicAdd(sum, v);").replace("SHUFFLES", "")
+    assert said(followed, tmp_path, options) == []
+
+
 def test_a_mask_of_some_lanes_is_blamed_for_itself(tmp_path: Path) -> None:
     add = "y[v] = s + __shfl_xor_sync(0xffff, warp, 1);"
     (line,) = told(tmp_path, "blockIdx.x", add)

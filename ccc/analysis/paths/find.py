@@ -115,7 +115,7 @@ class _Examination:
         self._why_not_alone: dict[PathKey, str] = {}
         self.loops = {one.loop.header: one for one in annotated_loops(facts)}
         self.collected: list[Path] = []
-        self._checked: dict[FoundLoop, AnnotatedLoop | Refused] = {}
+        self._checked: dict[FoundLoop, AnnotatedLoop] = {}
         self._invariant_stores: dict[AnnotatedLoop, InvariantStores] = {}
         self._left_loops: dict[str, str] = {}
         self._without: dict[PathKey, Sequence[Path]] = {}
@@ -140,7 +140,7 @@ class _Examination:
         try:
             self._check_function(path)
             loop, turn = self._loops_around(path)
-            loop = self._check_loop(loop)
+            loop = self._check_loop(loop, path)
             placed = self._placed(path, loop, turn)
             collectable = self._collectable(placed)
         except Refused as refusal:
@@ -207,7 +207,8 @@ class _Examination:
         if loop is None and turn.header in self._left_loops:
             raise Refused(LOOP_LEFT + self._left_loops[turn.header])
         if loop is None:
-            self._check_loop(next(self.loops[o.header] for o in around if o.header in self.loops))
+            outer = next(self.loops[o.header] for o in around if o.header in self.loops)
+            self._check_loop(outer, path)
             raise Refused(
                 f"{IN_TURNS}, so one iteration may run it several times"
                 f"{_end_of(turn, self.facts)}; {self._annotate(path, turn, around)}"
@@ -250,8 +251,8 @@ class _Examination:
             for loop in self.loops.values()
         )
 
-    def _check_loop(self, loop: FoundLoop) -> AnnotatedLoop:
-        """The loop, checked once for all of its paths.
+    def _check_loop(self, loop: FoundLoop, path: FoundPath) -> AnnotatedLoop:
+        """The loop, checked once for all of its paths, unless it is refused.
 
         Raises:
             Refused: with the reason.
@@ -259,14 +260,8 @@ class _Examination:
         if isinstance(loop, AnnotatedLoop):
             return loop
         if loop not in self._checked:
-            try:
-                self._checked[loop] = check_loop(loop, self.facts)
-            except Refused as refusal:
-                self._checked[loop] = refusal
-        outcome = self._checked[loop]
-        if isinstance(outcome, Refused):
-            raise Refused(str(outcome))
-        return outcome
+            self._checked[loop] = check_loop(loop, path, self.facts)
+        return self._checked[loop]
 
     def _placed(self, path: FoundPath, loop: AnnotatedLoop, turn: Loop) -> PlacedPath:
         """The path in its loop.

@@ -15,13 +15,21 @@ from ccc.analysis.paths.model import (
     AnnotatedLoop,
     CheckedPath,
     FoundLoop,
+    FoundPath,
     Path,
     PlacedPath,
     Refused,
     at,
     instructions_of,
 )
-from ccc.analysis.paths.parting import hint_at_parting, hint_at_task, is_in_a_branch, meetings
+from ccc.analysis.paths.parting import (
+    IN_ANOTHER_KERNEL,
+    asks_for,
+    hint_at_parting,
+    hint_at_task,
+    is_in_a_branch,
+    meetings,
+)
 from ccc.analysis.paths.promises import apart_hint, find_clashes
 from ccc.analysis.paths.reductions import register_at
 from ccc.ir.nodes import Instruction
@@ -37,16 +45,16 @@ LEAVE_IT = "remove this annotation"
 AS_WHILE = 'mark that loop "ccc while", so that tasks take along what follows it'
 
 
-def check_loop(found: FoundLoop, facts: Facts) -> AnnotatedLoop:
+def check_loop(found: FoundLoop, path: FoundPath, facts: Facts) -> AnnotatedLoop:
     """What must hold for a loop, whatever its paths.
 
     Raises:
-        Refused: with the reason.
+        Refused: with the reason, and what to do about it for a path in the loop.
     """
     together = meetings(found.loop, facts)
     for instruction in instructions_of(found.loop.blocks, facts):
         if instruction not in together:
-            _check_collective(instruction, found, facts)
+            _check_collective(instruction, found, path, facts)
     exits = found.loop.exits(facts.graph)
     if not exits:
         raise Refused("the annotated loop never ends")
@@ -61,12 +69,14 @@ def check_loop(found: FoundLoop, facts: Facts) -> AnnotatedLoop:
     return AnnotatedLoop(found.marker, found.loop, found.accumulators, outcome)
 
 
-def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Facts) -> None:
+def _check_collective(
+    instruction: Instruction, annotated: FoundLoop, path: FoundPath, facts: Facts
+) -> None:
     """No lane may wait for others in a loop."""
     if instruction.effects & Effect.BARRIER:
         _refuse_barrier(instruction, annotated, facts)
     if instruction.effects & Effect.COLLECTIVE:
-        _refuse_meeting(instruction, annotated, facts)
+        _refuse_meeting(instruction, annotated, path, facts)
     _check_call(instruction, facts)
 
 
@@ -118,15 +128,20 @@ def _refuse_barrier(instruction: Instruction, annotated: FoundLoop, facts: Facts
     raise Refused(f"there is a barrier in the annotated loop{at(instruction)}; {advice}")
 
 
-def _refuse_meeting(instruction: Instruction, annotated: FoundLoop, facts: Facts) -> NoReturn:
+def _refuse_meeting(
+    instruction: Instruction, annotated: FoundLoop, path: FoundPath, facts: Facts
+) -> NoReturn:
     """Lanes of a warp would."""
     advice = "move it out of the loop"
     if instruction.name in _MEETING:  # all others stay where they are, whoever comes
-        advice = hint_at_parting(instruction, annotated.loop, facts)
+        advice = hint_at_parting(instruction, annotated.loop, path, facts)
     elif instruction.name == "bar" and holds_the_kernel(annotated, facts):
+        every = instructions_of(annotated.loop.blocks, facts)
+        asking = next((one for one in every if asks_for(one, path, annotated.loop, facts)), None)
+        way_out = "write the loop, with ccc for" if asking is None else IN_ANOTHER_KERNEL
         raise Refused(
             "there are warp-collectives in the kernel, so that ccc grid_stride lets warps meet "
-            "between its blocks; write the loop, with ccc for"
+            f"between its blocks{at(asking) if asking else ''}; {way_out}"
         )
     raise Refused(f"there is a warp-collective in the annotated loop{at(instruction)}; {advice}")
 

@@ -11,11 +11,11 @@ from ccc.analysis.divergence import meets_all_lanes
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.locate import extent, located
-from ccc.analysis.paths.model import CheckedPath, LeftPath, at, instructions_of
+from ccc.analysis.paths.model import CheckedPath, FoundPath, LeftPath, at, instructions_of
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Operand, Register
-from ccc.ptx.opcodes import LOADS, Effect
+from ccc.ptx.opcodes import EXCHANGES, LOADS, Effect
 
 TOGETHER = "let all lanes come to it in every iteration, and end the loop together"
 ALONE = (
@@ -28,6 +28,10 @@ _STORE = "store that, and do it in a loop of its own behind"
 _ELSEWHERE = (
     f"it asks for what the path makes: {_STORE}, or use an atomic in its place; or remove this "
     "annotation"
+)
+IN_ANOTHER_KERNEL = (
+    "they ask for what the path makes: store that, and do it in another kernel, or use an atomic "
+    "in their place; or remove this annotation"
 )
 _IN_SOURCE = {f"%tid.{axis}": f"threadIdx.{axis}" for axis in "xyz"}
 
@@ -47,15 +51,16 @@ def meetings(loop: Loop, facts: Facts) -> set[Instruction]:
     return {i for i in together if meets_all_lanes(i, literals)}
 
 
-def hint_at_parting(exchange: Instruction, loop: Loop, facts: Facts) -> str:
-    """What to do about a collective that only exchanges values, to which not all lanes may come."""
+def hint_at_parting(exchange: Instruction, loop: Loop, path: FoundPath, facts: Facts) -> str:
+    """What to do for a path about a collective that only exchanges values, to which not all lanes
+    may come."""
     if not meets_all_lanes(exchange, facts.divergence.literals):
         if _is_of_those_there(exchange, facts) and is_in_a_branch(exchange, loop, facts):
             return ALONE
         if exchange.name == "activemask":
             return f"move it out of the loop, or {TOGETHER}, with 0xffffffff in its place"
         return f"move it out of the loop, or {TOGETHER}: its mask has to be 0xffffffff"
-    if _asks_for_a_path(exchange, loop, facts):  # whatever parts lanes: that would not help
+    if asks_for(exchange, path, loop, facts):  # whatever parts lanes: that would not help
         return _ELSEWHERE
     home = next(b.label for b in facts.function.blocks if exchange in list(b.instructions))
     every = ((_parted_by(one, facts), one) for one in facts.divergence.divergent_branches)
@@ -84,12 +89,18 @@ def hint_at_task(collective: Instruction, path: CheckedPath, facts: Facts) -> st
     return _ELSEWHERE
 
 
-def _asks_for_a_path(exchange: Instruction, loop: Loop, facts: Facts) -> bool:
-    """Whether it stands in no path, and what it exchanges is made in one, other than by a load,
-    which may be made again there of what was read before."""
-    marked = (path for path in located(facts) if not isinstance(path, LeftPath))
-    labels = [extent(path, facts) & loop.blocks for path in marked if path.entry in loop.blocks]
-    inside = set(instructions_of(frozenset[str]().union(*labels), facts))
+def asks_for(exchange: Instruction, path: FoundPath, loop: Loop, facts: Facts) -> bool:
+    """Whether an instruction exchanges, in no path, what is made in an arm or a copy of this one,
+    other than by a load, which may be made again there of what was read before."""
+    if exchange.name not in EXCHANGES:
+        return False
+    marked = [o for o in located(facts) if not isinstance(o, LeftPath) and o.entry in loop.blocks]
+    found = {o.marker.identifier: frozenset[str]() for o in marked}
+    for one in marked:
+        found[one.marker.identifier] |= extent(one, facts) & loop.blocks
+    if exchange in instructions_of(frozenset[str]().union(*found.values()), facts):
+        return False
+    inside = set(instructions_of(found.get(path.marker.identifier, ()), facts))
 
     def parts(maker: Instruction, _: Register) -> Iterable[Operand]:
         return () if maker.effects & Effect.READ or maker.name in LOADS else maker.used()
@@ -98,7 +109,7 @@ def _asks_for_a_path(exchange: Instruction, loop: Loop, facts: Facts) -> bool:
     makers = (
         one for value in made if isinstance(value, Register) for one in facts.makers.get(value, ())
     )
-    return exchange not in inside and any(one in inside and one.name not in LOADS for one in makers)
+    return any(one in inside and one.name not in LOADS for one in makers)
 
 
 def is_in_a_branch(instruction: Instruction, loop: Loop, facts: Facts) -> bool:
