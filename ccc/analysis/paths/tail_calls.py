@@ -111,7 +111,10 @@ def _tail_call(block: Block, call: Instruction, facts: Facts, count: int) -> Tai
         )
     what = "return what the call returns, unchanged: pass the result so far as an argument"
     if variables.results and any(block.label in loop.blocks for loop in facts.loops):
-        what = "in a loop, even one that nvcc made of another call: write a loop with a stack"
+        what = (
+            "write a loop with a stack: the call stands in a loop, if only in one that nvcc made "
+            "of another call"
+        )
     elif not variables.results:
         what = (
             "let nothing follow the call; of several calls, nvcc may have made a loop of the last: "
