@@ -131,10 +131,12 @@ class Chosen:
         per_turn = " a turn" if self.cost.path.repeats else ""
         from_ = self.cost.lanes.length_from
         length = f"{in_instructions(self.cost.own.instructions)}{per_turn} {from_}"
+        marked = self._marked_loops(kernel)
+        if marked:
+            several = len({identifier for identifier, _ in marked}) > 1
+            length = f"{length} besides the {'loops that are' if several else 'loop'} marked in it"
         if self.if_short:
-            length = f"{length} {self._supposed(kernel)}"
-        if self._holds_loops(kernel):
-            length = f"{length} besides the loops that are marked in it"
+            length = f"{length}{',' * bool(marked)} {self._supposed(kernel, marked)}"
         if unseen := self._unseen(kernel):
             length = f"{length} without {unseen}, which is in no code of this file"
         if not self.considered:
@@ -201,20 +203,28 @@ class Chosen:
         head = obstacle.partition("; ")[0]
         return f"{more}, {'and' if more else 'but'} {head}" if head else more
 
-    def _supposed(self, kernel: Kernel) -> str:
-        """What its length hangs on that nobody has told."""
+    def _supposed(self, kernel: Kernel, marked: Collection[tuple[int, str]]) -> str:
+        """What its length hangs on that nobody has told; not the loops that are counted by
+        themselves."""
         path, facts = self.cost.path, kernel.facts
         inner = [one for one in facts.loops if one.blocks <= path.blocks]
         loops = [one for one in inner if not path.repeats or one.header != path.entry]
+        for _, label in marked:
+            around = [one for one in loops if label in one.blocks]
+            apart = min(around, key=lambda one: len(one.blocks)).blocks if around else ()
+            loops = [one for one in loops if one.header not in apart]
         if any(trip_count(one, facts) is None for one in loops):
-            return f"with {UNKNOWN_TURNS} turns of its loops"
+            return f"with {UNKNOWN_TURNS} turns of its {'other ' * bool(marked)}loops"
         return "with each way in it taken one time in two"
 
-    def _holds_loops(self, kernel: Kernel) -> bool:
-        """Whether other annotated loops lie in the path, which are counted by themselves."""
+    def _marked_loops(self, kernel: Kernel) -> list[tuple[int, str]]:
+        """The other annotated loops in the path, which are counted by themselves: by number, and a
+        block of each copy."""
         own, blocks = self.cost.path.marker, kernel.facts.blocks
-        markers = (one for label in self.cost.path.blocks for one in blocks[label].markers)
-        return any(one.kind in INNER_LOOPS and one != own for one in markers)
+        markers = ((one, at) for at in self.cost.path.blocks for one in blocks[at].markers)
+        return [
+            (one.identifier, at) for one, at in markers if one.kind in INNER_LOOPS and one != own
+        ]
 
     def _unseen(self, kernel: Kernel) -> str:
         """A function that the path calls and whose length nobody knows, if there is one."""

@@ -189,9 +189,14 @@ def test_a_branch_around_takes_an_array_along(tmp_path: Path) -> None:
 
 
 def test_the_length_of_a_branch_is_told_to_be_without_the_loops_in_it(tmp_path: Path) -> None:
-    lines = said(WAVES, tmp_path, Options())
-    told = "by its code besides the loops that are marked in it"
-    assert any(told in line for line in lines if ":10:1: " in line)
+    (line,) = (one for one in said(WAVES, tmp_path, Options()) if ":10:1: " in one)
+    assert "by its code besides the loop marked in it, some " in line
+
+
+def test_turns_of_marked_loops_are_not_told_among_what_a_length_hangs_on(tmp_path: Path) -> None:
+    more = WAVES.replace("f = 2;", "f = 2; if (base > 0.9f) y[i + n] = base;")
+    (line,) = (one for one in said(more, tmp_path, Options()) if ":10:1: " in one)
+    assert "by its code besides the loop marked in it, with each way in it taken one time" in line
 
 
 def test_a_loop_that_some_lanes_leave_early_has_other_turns_for_each(tmp_path: Path) -> None:
