@@ -81,9 +81,10 @@ def _check_instruction(instruction: Instruction) -> None:
     if halved and any(_block_numbers(instruction)):
         raise Refused(f"the kernel reads the block's number in 16 bits{at(instruction)}")
     if special := _hardware_special(instruction):
+        named = f"{special}, as this_grid() does" if "envreg" in special.name else special
         raise Refused(
-            f"the kernel reads {special}: it means blocks of the hardware, which virtual blocks "
-            f"are not{at(instruction)}"
+            f"the kernel reads {named}: it means blocks of the hardware, which virtual blocks "
+            f"are not{at(instruction)}; write the loop over what threads have to do, with ccc for"
         )
 
 
