@@ -89,6 +89,7 @@ ADVICE = {
     "some threads may return": "instead of returning, guard what follows",
     "the kernel calls a function through a pointer": "call it directly",
     "the kernel calls": "declare it __forceinline__, in the same file",
+    "the annotated loop ends the thread": "leave the loop first, or remove the annotation",
     "the annotated loop never ends": "let a condition end it",
     "the path never comes back": "let the branch end",
     "the path allocates": "use an array of a fixed size",
@@ -96,6 +97,8 @@ ADVICE = {
         'it is for an "if" with an "else", or for a "switch": ask for another strategy, or remove '
         "the annotation"
     ),
+    "no instruction of one of its arms": "remove the annotation",
+    "melded, its arms would take": "remove the annotation",
     "the opcode": "leave it out of this kernel, or teach it to ccc (docs/add-an-opcode.md)",
     "the code is compiled for the debugger": "compile without -G; -lineinfo is fine",
 }

@@ -92,8 +92,8 @@ def choose(branch: Branch, facts: Facts) -> Candidate:
         raise Refused("no instruction of one of its arms is in another, too")
     if best.after >= best.before:
         raise Refused(
-            f"{aligned} of {best.instructions} instructions of its arms align, and melded they "
-            f"would take {best.after} issue slots instead of {best.before}"
+            f"melded, its arms would take {best.after} issue slots instead of {best.before}, as "
+            f"{aligned} of {best.instructions} of their instructions align"
         )
     loss = best.after - min(lengths)
     keeps = dispatch.is_straight and loss >= MELD_AGREE and not others_wait(branch, facts)

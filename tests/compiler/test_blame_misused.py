@@ -128,3 +128,25 @@ def test_what_is_set_from_what_the_path_makes_is_named(
     assert (one in line) == ("or" not in names)
     known = '; or, if that serves as well, set "prev" behind the branch to what is known before it'
     assert (known in line) == ("or" not in names)
+
+
+MEAN = """struct Stat {
+    float mean, m2; int n;
+    __device__ void add(float x) { n++; float d = x - mean; mean += d / n; m2 += d * (x - mean); }
+};
+__global__ void k(const float *x, Stat *out, int n) {
+    Stat s = {0, 0, 0};
+#pragma ccc for reduction(+: s.n, s.mean, s.m2)
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0) s.add(logf(x[i]));
+    }
+    out[threadIdx.x] = s;
+}
+"""
+
+
+def test_what_is_not_known_to_be_in_the_way_leaves_one_way_out(tmp_path: Path) -> None:
+    (line,) = said(MEAN, tmp_path, Options(strategy=COLLECT))
+    assert "; the variable of a reduction (s.n or s.mean or s.m2) may only be updated in" in line
+    assert line.endswith(" operation; else remove the annotation [in k]")

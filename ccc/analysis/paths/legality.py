@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NoReturn
 
 from ccc.analysis.callees import allocates, called, callee
@@ -58,8 +58,8 @@ def check_loop(found: FoundLoop, path: FoundPath, facts: Facts) -> AnnotatedLoop
     exits = found.loop.exits(facts.graph)
     if not exits:
         raise Refused("the annotated loop never ends")
-    if any(target == EXIT for _, target in exits):
-        raise Refused("the annotated loop ends the thread, by a guarded exit or return")
+    if (end := end_of_thread(exits, facts)) is not None:
+        raise Refused(f"the annotated loop ends the thread, by a guarded exit or return{at(end)}")
     for accumulator in found.accumulators:
         for _, target in exits:
             register_at(accumulator, target, facts)
@@ -67,6 +67,13 @@ def check_loop(found: FoundLoop, path: FoundPath, facts: Facts) -> AnnotatedLoop
     if isinstance(outcome, str):
         raise Refused(outcome)
     return AnnotatedLoop(found.marker, found.loop, found.accumulators, outcome)
+
+
+def end_of_thread(exits: Iterable[tuple[str, str]], facts: Facts) -> Instruction | None:
+    """What ends the thread, if a loop is left so."""
+    ends = [label for label, target in exits if target == EXIT]
+    does = Effect.EXIT | Effect.RETURN
+    return next((one for one in instructions_of(ends, facts) if one.effects & does), None)
 
 
 def _check_collective(
@@ -132,7 +139,7 @@ def _refuse_meeting(
     instruction: Instruction, annotated: FoundLoop, path: FoundPath, facts: Facts
 ) -> NoReturn:
     """Lanes of a warp would."""
-    advice = "move it out of the loop"
+    advice = "move it out of the loop, or remove the annotation"
     if instruction.name in _MEETING:  # all others stay where they are, whoever comes
         advice = hint_at_parting(instruction, annotated.loop, path, facts)
     elif instruction.name == "bar" and holds_the_kernel(annotated, facts):

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ccc.analysis.callees import called
-from ccc.analysis.cfg import EXIT
 from ccc.analysis.convergence import ReconvergencePoint, find_reconvergence
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.held_locks import may_end
+from ccc.analysis.paths.legality import end_of_thread
 from ccc.analysis.paths.locate import NO_LOOP
 from ccc.analysis.paths.model import FoundPath, LeftPath, Refused, at, instructions_of
 from ccc.analysis.spinning import Spin
@@ -110,8 +110,8 @@ def _check_outer(outer: Loop, facts: Facts) -> None:
     exits = outer.exits(facts.graph)
     if not exits:
         raise Refused("the loop around it never ends")
-    if any(target == EXIT for _, target in exits):
-        raise Refused("the loop around it ends the thread, by a guarded exit or return")
+    if (end := end_of_thread(exits, facts)) is not None:
+        raise Refused(f"the loop around it ends the thread, by a guarded exit or return{at(end)}")
     for spin in facts.spins:
         if spin.blocks.isdisjoint(outer.blocks):
             continue

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ccc.analysis.paths.carried_values import KEEP_OUT, REDUCTION_HINT
 from ccc.compiler.reasons.hints import Hint
-from ccc.compiler.reasons.inquiry import Inquiry
+from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
 from ccc.compiler.reasons.reason import HintSlot
 from ccc.compiler.reasons.reduction_clauses import KEEPS, clauses_of
 
@@ -40,6 +40,15 @@ def settled(asked: Inquiry) -> Inquiry:
         extreme is not None and extreme[1] in declared.intersection(names)
     )
     return asked if is_served else asked.filled(Hint.MISUSED, _LACKING)
+
+
+def or_removed(asked: Inquiry) -> Inquiry:
+    """With what else can be done, where nobody knows what the loop does more, and nothing follows
+    but that it may not."""
+    slot = asked.misused
+    if slot is None or asked.reason.slot(Hint.IN_THE_WAY) or not asked.reason.ends_with(slot):
+        return asked
+    return asked.filled(Hint.MISUSED, replace(slot, pieces=(*slot.pieces, f"; else {REMOVE}")))
 
 
 def _of_others(slot: HintSlot, names: str, uses: Collection[str]) -> HintSlot:

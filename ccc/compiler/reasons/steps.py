@@ -17,7 +17,7 @@ from ccc.compiler.reasons.handing_on import (
 from ccc.compiler.reasons.hints import CLAUSES, Hint
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.lacking_clauses import with_all_lacking, with_lacking
-from ccc.compiler.reasons.misused import settled
+from ccc.compiler.reasons.misused import or_removed, settled
 from ccc.compiler.reasons.names_meant import names_meant
 from ccc.compiler.reasons.of_arrays import of_elements, of_variables, set_whole
 from ccc.compiler.reasons.of_loops import (
@@ -69,6 +69,7 @@ _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] =
     (with_choice, None),  # it sets two of the variables that are meant by now
     (of_elements, [*CLAUSES, Hint.IN_PATH, Hint.ANOTHER_LOOP]),
     (with_wanted, [Hint.REDUCTION]),  # of whatever nobody before knows better
+    (or_removed, [Hint.MISUSED]),
 )
 """Who is asked one after the other, and for which hints, or in any case.
 
