@@ -24,6 +24,7 @@ from ccc.analysis.paths.reductions import (
     NARROW,
     declared_operations,
     declared_variables,
+    find_sum,
     flushes,
 )
 from ccc.analysis.polled import roots
@@ -137,16 +138,27 @@ def _maker(
 ) -> Instruction:
     """What makes the value in the end, of what is needed of the path: it stands in the line that
     sets the variable, and what it is made from need not. If there are several, a floating-point
-    one, since of that a reduction has to be told."""
-    if path.join is None:
-        return culprit
-    handed = facts.liveness.live_in(path.join)
+    one, or else a sum, since of these a reduction has to be told."""
+    handed = _live_behind(path, facts)
     made = [one for one in needed if not handed.isdisjoint(one.defined())]
     # What the rest of the iteration needs, too, may be made on the way to it.
     carried = handed & facts.liveness.live_in(path.turn.header)
     made = [one for one in made if not carried.isdisjoint(one.defined())] or made
     floating = [one for one in made if one.types[-1:] in (("f32",), ("f64",))]
-    return (floating or made or [culprit])[-1]
+    sums = [] if floating else [one for one in made if _is_sum(one, path, facts)]
+    return (floating or sums or made or [culprit])[-1]
+
+
+def _is_sum(maker: Instruction, path: CheckedPath, facts: Facts) -> bool:
+    """Whether the annotated loop does nothing with what is made but to add to it, or the like."""
+    return any(find_sum(one, path.loop.loop, facts) for one in maker.defined())
+
+
+def _live_behind(path: CheckedPath, facts: Facts) -> frozenset[Register]:
+    """What some way out of the path needs."""
+    graph = facts.graph
+    behind = {to for label in path.blocks for to in graph.successors(label)} - path.blocks - {EXIT}
+    return frozenset[Register]().union(*map(facts.liveness.live_in, behind))
 
 
 def _read_in_each_turn(
@@ -155,9 +167,7 @@ def _read_in_each_turn(
     """What reads for later turns, and the same place in all of those of the loop around a path, as
     nvcc does with a bound that the path asks for, too."""
     made = {r for one in instructions_of(path.turn.blocks, facts) for r in one.defined()}
-    graph, live = facts.graph, facts.liveness
-    behind = {to for label in path.blocks for to in graph.successors(label)} - path.blocks - {EXIT}
-    handed = frozenset[Register]().union(*map(live.live_in, behind))
+    handed = _live_behind(path, facts)
     reads = (one for one in needed if one.name == "ld" and not handed.isdisjoint(one.defined()))
     return next((one for one in reads if made.isdisjoint(_bases(one))), None)
 
