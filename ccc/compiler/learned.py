@@ -71,8 +71,15 @@ def _retold(mine: Sequence[Remark], given: Sequence[Remark]) -> Iterator[Remark]
         same = next((one for one in others if of_arm(one) == of_arm(remark)), None)
         if same is not None:
             others.remove(same)
-        is_new = same is not None and same.reason is not None and not is_carried(same)
-        yield same if same is not None and is_new and is_carried(remark) else remark
+        is_new = same is not None and same.reason is not None and not _is_of_value(same)
+        yield same if same is not None and is_new and _is_of_value(remark) else remark
+
+
+def _is_of_value(remark: Remark) -> bool:
+    """Whether a path, or the loop around it, was left since an iteration seems to need a value."""
+    from ccc.analysis.paths.find import LOOP_LEFT  # noqa: PLC0415 - loaded by transform
+
+    return (remark.reason or "").removeprefix(LOOP_LEFT).startswith(CARRIED)
 
 
 def _said(remarks: Remarks, *, strict: bool) -> list[str]:

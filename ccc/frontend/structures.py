@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ccc.frontend.syntax import closing_brace, numbers_in
+from ccc.frontend.syntax import closing_brace, members_of, numbers_in
 
 _ARGUMENTS = re.compile(rb"<.*>$", re.DOTALL)
 _ACCESS = re.compile(rb"\b(public|private|protected)\s*:(?!:)")
 _INNER = re.compile(rb"\{[^{}]*\}")
+_ARRAY = re.compile(rb"\b(\w+)\s*(?:\[[^\[\]]*\]\s*)+(?=[,;=])")
 
 
 class DeclaredStructure(NamedTuple):
@@ -54,3 +55,11 @@ def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
     whole = DeclaredStructure([], b";".join(private).strip(b"; \t\r\n"))
     numbers = (one.decode(errors="replace") for one in numbers_in(kind, code))
     return whole._replace(open=[one for one in numbers if not whole.hides(one)])
+
+
+def arrays_in(kind: bytes, code: bytes) -> list[bytes]:
+    """The members of a structure that are arrays; none of what is no such, or is not known."""
+    body = members_of(_ARGUMENTS.sub(b"", kind), code)
+    while (plain := _INNER.sub(b";", body)) != body:
+        body = plain
+    return [match[1] for match in _ARRAY.finditer(body)]

@@ -42,6 +42,8 @@ _SPECIFIER = re.compile(
     rb"__attribute__\s*\(\(.*?\)\)|\[\[.*?\]\]|\bextern\b(?:\s*\"C(?:\+\+)?\")?"
     rb"|\b(?:__device__|__host__|__noinline__|__forceinline__|static|inline|constexpr)\b"
 )
+DECLARING = ("declaration", "parameter_declaration", "for_range_loop")
+"""What declares variables."""
 _PARAMETERS = ("parameter_declaration", "optional_parameter_declaration")
 _KERNEL = re.compile(rb"\b__global__\b|__attribute__\s*\(\(\s*global\s*\)\)")
 
@@ -121,7 +123,7 @@ def floating_type(statement: Node, name: bytes, code: bytes) -> str | None:
 
 def _type_of_member(kind: bytes, member: bytes, code: bytes) -> bytes | None:
     """The type of a plain member of a structure, if that is one word."""
-    body = _members_of(kind, code)
+    body = members_of(kind, code)
     while (plain := _INNER.sub(b";", body)) != body:
         body = plain
     declared = rb"(?:^|[;:])\s*(\w+)\s[^;()*&\[\]=]*\b" + re.escape(member) + rb"\b\s*[,;=]"
@@ -129,7 +131,7 @@ def _type_of_member(kind: bytes, member: bytes, code: bytes) -> bytes | None:
     return found[1] if found else None
 
 
-def _members_of(kind: bytes, code: bytes) -> bytes:
+def members_of(kind: bytes, code: bytes) -> bytes:
     """What a structure declares, which may be declared with its variable; empty if that is not
     known, or there are several of a name."""
     if kind.endswith(b"}"):
@@ -141,7 +143,7 @@ def _members_of(kind: bytes, code: bytes) -> bytes:
 
 def numbers_in(kind: bytes, code: bytes) -> list[bytes]:
     """The members of a structure that are declared as plain numbers; none of what is no such."""
-    body = b";" + _members_of(kind, code)
+    body = b";" + members_of(kind, code)
     while (plain := _INNER.sub(b";", body)) != body:
         body = plain
     body = _VALUE.sub(b"", body)
@@ -302,14 +304,14 @@ def declared_in(node: Node) -> Iterator[tuple[bytes, bool]]:
 
 def _declarations(tree: Node) -> Iterator[tuple[Node, bool]]:
     for node in every_node(tree):
-        if node.type in ("declaration", "parameter_declaration", "for_range_loop"):
+        if node.type in DECLARING:
             for one in node.children_by_field_name("declarator"):
-                inner, is_array = _innermost(one)
+                inner, is_array = innermost(one)
                 if inner is not None:
                     yield inner, is_array
 
 
-def _innermost(declarator: Node) -> tuple[Node | None, bool]:
+def innermost(declarator: Node) -> tuple[Node | None, bool]:
     """The name in a declarator, and whether that declares an array."""
     node: Node | None = declarator
     is_array = False

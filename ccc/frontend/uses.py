@@ -55,12 +55,6 @@ def uninitialised(path: Node, turn: Node | None) -> list[Node]:
     return [node for node in identifiers_in(path) if node.text in names]
 
 
-def arrays(path: Node, function: Node) -> list[Node]:
-    """Where a path uses arrays that its function declares."""
-    own = {name for name, is_array in declared_in(function) if is_array}
-    return [node for node in identifiers_in(path) if node.text in own]
-
-
 def accessed(whole: Node, turn: Node | None) -> list[Node]:
     """The pointers and arrays through which code reads or writes, and members that pointers lead
     to; not where a loop begins, which is in no iteration.

@@ -10,6 +10,7 @@ from ccc.frontend import behind, pointers, reductions, updates
 from ccc.frontend.deciding import arm_of
 from ccc.frontend.handed import HandedOver, handed_over
 from ccc.frontend.marked_statements import MarkedStatements
+from ccc.frontend.own_arrays import OwnArrays
 from ccc.frontend.structures import DeclaredStructure, structure_of
 from ccc.frontend.syntax import (
     declarations,
@@ -22,7 +23,6 @@ from ccc.frontend.syntax import (
 from ccc.frontend.uses import (
     INTEGER,
     accessed,
-    arrays,
     by_atomics,
     handed_on,
     in_shared,
@@ -69,13 +69,14 @@ class Suspects(MarkedStatements):
             return []
         path, around = placed.statement, self._placement.around(placed)
         function = function_around(path) or path
+        own_arrays = OwnArrays(function, self._placement.blank)
         found = {
             "carried": lambda: (
                 self._carried_behind(placed, places) or self._carried(placed, arm_of(path, arm))
             ),
             "handed": lambda: self._sums(placed) or handed_on(path),
             "uninitialised": lambda: uninitialised(path, around),
-            "arrays": lambda: arrays(path, function),
+            "arrays": lambda: own_arrays.used_in(path),
             "accessed": lambda: accessed(function, around),
             "written": lambda: accessed(function, around),
             "atomic": lambda: by_atomics(function),
@@ -99,6 +100,8 @@ class Suspects(MarkedStatements):
         if about == "carried":
             fitting = [one for one in here if may_hold(kind, one)] if kind == INTEGER else here
             return self._spoken_of(placed, copies or fitting or here)
+        if about == "arrays":
+            return own_arrays.names(here)
         return _members(here) if about == "handed" else _texts(here)
 
     def _copied(

@@ -51,18 +51,20 @@ def hint_at_turns(
             f"; remove this annotation, so that the branch on line {around.marker.span.line} takes "
             "it all as one task"
         )
-    if len(words) > MOST_WORDS:
-        return f"; {_too_many(len(words))}: {_SMALLER}"
+    count = along.bit_count()
+    alone = _alone(path, others) if others else ""
+    besides = f"; besides, {alone}" if alone else ""
+    if count > 4 * MOST_WORDS:
+        return f"; {_too_many(-(-count // 4))}: {_SMALLER}{besides}"
     if along and not words:
-        count = along.bit_count()
-        if count > 4 * MOST_WORDS:
-            return f"; {_too_many(-(-count // 4))}: {_SMALLER}"
-        ints = ", or be one of ints" if count <= MOST_WORDS else ""
+        size = "let the array take a multiple of 4 bytes, and declare it"
+        size = size if count % 4 else "declare the array"
+        ints = ", or let it be one of ints" if count <= MOST_WORDS else ""
         return (
-            "; whole words go with a task, of arrays that are aligned to them: let the array take "
-            f"a multiple of 4 bytes{ints}"
+            "; whole words go with a task, of arrays that are aligned to them: "
+            f"{size} alignas(4){ints}{besides}"
         )
-    return f"; {_alone(path, others)}" if words and others else ""
+    return f"; {alone}" if words and alone else ""
 
 
 def hint_at_sharing(
