@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ from ccc.frontend.syntax import (
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
+
+_VOLATILE = re.compile(rb"^[^=;({]*\bvolatile\b")
 
 
 class OwnArrays:
@@ -59,6 +62,25 @@ class OwnArrays:
         if member:
             return name if member in members else None
         return b"%s.%s" % (base, *members) if len(members) == 1 else base
+
+
+def volatile_in(path: Node, function: Node) -> list[Node]:
+    """Where a path uses plain variables of its function that are volatile, and so lie in memory."""
+    declared = {
+        name.text or b""
+        for node in every_node(function)
+        if node.type == "declaration" and _VOLATILE.search(node.text or b"")
+        for one in node.children_by_field_name("declarator")
+        if (name := _plain(one)) is not None
+    }
+    return [one for one in identifiers_in(path) if one.text in declared]
+
+
+def _plain(declarator: Node) -> Node | None:
+    """What is declared to be no pointer, no reference and no array."""
+    name, is_array = innermost(declarator)
+    is_other = is_array or _is_pointer(declarator) or declarator.type == "reference_declarator"
+    return None if is_other else name
 
 
 def _structures(function: Node) -> dict[bytes, bytes]:

@@ -10,7 +10,7 @@ from ccc.frontend import behind, pointers, reductions, updates
 from ccc.frontend.deciding import arm_of
 from ccc.frontend.handed import HandedOver, handed_over
 from ccc.frontend.marked_statements import MarkedStatements
-from ccc.frontend.own_arrays import OwnArrays
+from ccc.frontend.own_arrays import OwnArrays, volatile_in
 from ccc.frontend.structures import DeclaredStructure, structure_of
 from ccc.frontend.syntax import (
     declarations,
@@ -164,6 +164,21 @@ class Suspects(MarkedStatements):
             (name.decode(errors="replace"), by.decode(errors="replace"))
             for name, by in dict.fromkeys(named)
         ]
+
+    def volatile(self, at: Span, places: Sequence[Span]) -> list[str]:
+        """The plain variables on the line at fault that a statement uses and that are volatile, if
+        it uses no arrays there."""
+        placed = self._at(at)
+        function = function_around(placed.statement) if placed else None
+        if placed is None or function is None:
+            return []
+        path, blank = placed.statement, self._placement.blank
+
+        def here(nodes: Iterable[Node]) -> list[Node]:
+            return [one for one in nodes if any(self._is_on(one, line) for line in places)]
+
+        is_array = bool(here(OwnArrays(function, blank).used_in(path)))
+        return [] if is_array else _texts(here(volatile_in(path, function)))
 
     def _carried_behind(self, placed: Placed, places: Sequence[Span]) -> list[Node]:
         """The same of the rest of the iteration, where the line at fault lies there."""

@@ -121,3 +121,23 @@ def test_an_array_that_others_read_cannot_be_declared_in_the_path(tmp_path: Path
     (line,) = told(tmp_path, OUTSIDE=stack(64) + "stack[i & 63] = i;", **branch)
     assert "; put all that uses it, from where it is filled on, into the branch, or remove" in line
     assert "declare the array" not in line
+
+
+VOLATILE = """__global__ void k(const float *x, float *y, int n) {
+    volatile float sum = 0;
+#pragma ccc for reduction(+: sum)
+    for (int i = threadIdx.x; i < n; i += 64) {
+#pragma ccc if
+        if (x[i] > 0.9f) sum += expf(x[i]) + logf(x[i]);
+    }
+    y[threadIdx.x] = sum;
+}
+"""
+
+
+def test_a_volatile_variable_is_no_array(tmp_path: Path) -> None:
+    (line,) = said(VOLATILE, tmp_path, Options(strategy=COLLECT))
+    assert "local memory (a variable of the thread's own, which is volatile) with code" in line
+    assert '("sum", k.cu:6, ' in line
+    assert ";); declare it without volatile [in k]" in line
+    assert said(VOLATILE.replace("volatile ", ""), tmp_path, Options(strategy=COLLECT)) == []

@@ -22,9 +22,14 @@ _ATOMICS = {"+": "atomicAdd", "&": "atomicAnd", "|": "atomicOr", "^": "atomicXor
 
 
 def of_variables(asked: Inquiry) -> Inquiry:
-    """What is said of arrays where there are none, said of variables: they lie in memory since a
-    function that stays one gets their addresses."""
-    if asked.names or asked.reason.topic is not Topic.ARRAYS:
+    """What is said of arrays where there are none, said of variables: they lie in memory since they
+    are volatile, or a function that stays one gets their addresses."""
+    if asked.reason.topic is not Topic.ARRAYS:
+        return asked
+    if volatile := asked.suspects.volatile(asked.at, asked.places):
+        asked = asked.filled(Hint.OWN_ARRAY, "(a variable of the thread's own, which is volatile)")
+        return asked.advising_first("declare it without volatile").naming(volatile)
+    if asked.names:
         return asked
     functions = asked.functions
     called = functions.called_in(asked.remark.kernel)
