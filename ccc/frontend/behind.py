@@ -42,9 +42,10 @@ def only_there(path: Node, turn: Node, name: bytes) -> Node | None:
 
 
 class Where(Enum):
-    """Where an iteration sets a variable; nothing before the path asks for it unless so said."""
+    """Where an iteration sets a variable; nothing before the path asks for it unless so said, nor
+    does the path where it is set behind that."""
 
-    ASKED = "behind it only, and asked for before"
+    ASKED = "behind it only, and asked for before, or in the path"
     INSIDE = "in the path"
     BEHIND = "behind it only"
 
@@ -64,6 +65,8 @@ def where_set(path: Node, loop: Node, name: bytes) -> Where | None:
         return None if is_sooner else Where.ASKED
     if is_sooner:
         return Where.INSIDE
+    if any(use.text == base for use in identifiers_in(path)):
+        return Where.ASKED
     values = (updates.bare(one.child_by_field_name("right")) for one in changes)
     is_copy = any(one is not None and one.type == "identifier" for one in values)
     function = function_around(loop)

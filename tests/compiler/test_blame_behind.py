@@ -157,3 +157,24 @@ def test_how_large_an_array_may_be(
     assert told in line
     fits = source.replace("SIZE", "84" if kind == "char" else "16")
     assert said(fits, tmp_path, Options(strategy=COLLECT)) == []
+
+
+DELAYED = """__global__ void k(const float *x, float *y, int n) {
+    float last = 0;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float v = x[i], before = v;
+#pragma ccc if
+        if (v > 0.7f) for (int k = 0; k < 30; k++) v = sqrtf(v) + last;
+        y[i] = v - last; last = v;
+    }
+}
+"""
+
+
+def test_tiles_are_not_offered_where_the_branch_needs_what_the_rest_sets(tmp_path: Path) -> None:
+    (line,) = said(DELAYED, tmp_path, Options(strategy=COLLECT))
+    assert "tile(3)" not in line
+    assert '; or, if that serves as well, set "last" behind the branch to what is known' in line
+    known = DELAYED.replace("last = v;", "last = before;")
+    assert said(known, tmp_path, Options(strategy=COLLECT)) == []
