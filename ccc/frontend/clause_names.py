@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.errors import closest, did_you_mean, nearest, short
 from ccc.frontend import reductions, updates
+from ccc.frontend.lambdas import outermost
 from ccc.frontend.syntax import (
     body_of,
     declarations,
@@ -116,7 +117,7 @@ class ClauseNames:
         names = [name for group in placed.pragma.apart for name in group]
         if not names:
             return
-        function = _whole_function(placed.statement) or self._root
+        function = outermost(placed.statement) or self._root
         nodes = [*identifiers_in(function), *self._outside()]
         known = {node.text or b"" for node in nodes}
         if not known.isdisjoint(self._macros):
@@ -177,7 +178,7 @@ class ClauseNames:
         body = placed.statement.child_by_field_name("body")
         if body is None or not placed.pragma.apart:
             return None
-        function = _whole_function(placed.statement) or self._root
+        function = outermost(placed.statement) or self._root
         statement = range(placed.statement.start_byte, placed.statement.end_byte)
         head = range(statement.start, body.start_byte)
         declared = list(declarations(function))
@@ -215,7 +216,7 @@ class ClauseNames:
         if body is None or not placed.pragma.reductions:
             return []
         inside = range(body.start_byte, body.end_byte)
-        function = _whole_function(placed.statement) or self._root
+        function = outermost(placed.statement) or self._root
         declared = list(declarations(function))
         own = {node.text for node in declared if node.start_byte in inside}
         others = {node.text for node in declared if node.start_byte not in inside}
@@ -296,7 +297,7 @@ class ClauseNames:
     def _unless_reached(self, placed: Placed, name: str) -> str | None:
         """The variable, unless the loop may update it without naming it: through a pointer or a
         reference, in a lambda, or in a method of what it is a member of."""
-        function = _whole_function(placed.statement) or self._root
+        function = outermost(placed.statement) or self._root
         base, *members = _parts(name)
         uses = [use for use in identifiers_in(function) if use.text == base]
         loop = range(placed.statement.start_byte, placed.statement.end_byte)
@@ -407,14 +408,6 @@ def _texts(names: Iterable[bytes]) -> list[str]:
     return [name.decode(errors="replace") for name in dict.fromkeys(names)]
 
 
-def _whole_function(statement: Node) -> Node | None:
-    """The outermost function around a statement: a lambda knows what is around it."""
-    found, node = None, function_around(statement)
-    while node is not None:
-        found, node = node, function_around(node.parent) if node.parent else None
-    return found
-
-
 def _around(use: Node) -> tuple[Node, Node | None]:
     """A variable with the parentheses around it, and what these stand in."""
     around = use.parent
@@ -458,8 +451,8 @@ def _is_whole(use: Node, members: int) -> bool:
 
 
 def _leads_elsewhere(use: Node, home: Node | None) -> bool:
-    """Whether a variable's address is taken there, a reference gets it, or a lambda knows it that
-    is not the function at ``home``."""
+    """Whether a variable's address is taken there, a reference gets it, or what may have some, or
+    a lambda knows it that is not the function at ``home``."""
     node: Node = use
     while node.parent is not None and node.parent.type in (_MEMBER, "parenthesized_expression"):
         node = node.parent
@@ -468,6 +461,10 @@ def _leads_elsewhere(use: Node, home: Node | None) -> bool:
         return False
     if around.type == "pointer_expression":
         return "&" in [child.type for child in around.children]
+    if around.type == "initializer_list" or use.type == "type_identifier":
+        return True  # as "Sums s{a, b};", or "Sums s(a, b);", which is taken for a function
+    if around.type == "argument_list" and around.parent is not None:
+        return around.parent.type == "init_declarator"
     if around.type == "init_declarator":
         declarator = around.child_by_field_name("declarator")
         return declarator is not None and declarator.type == "reference_declarator"

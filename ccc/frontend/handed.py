@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ccc.frontend import updates
+from ccc.frontend import lambdas, updates
 from ccc.frontend.syntax import (
     body_of,
     by_reference,
@@ -35,40 +35,53 @@ class Update(NamedTuple):
 class HandedOver(NamedTuple):
     """A variable that a call may change, and the ways in which functions of that name do.
 
-    It ``is_stepped`` where they make of it what follows from it, whatever else they are given.
+    It ``is_stepped`` where they make of it what follows from it, whatever else they are given. It
+    stands in the body ``within`` where a lambda knows it.
     """
 
     base: Node
     function: bytes
     updates: tuple[Update, ...]
     is_stepped: bool = False
+    within: Node | None = None
 
 
 _Named = Callable[[bytes], "Sequence[Node]"]
+_MEMBER = "field_expression"
+_CALL = b"operator()"
+"""What is called of a variable that is called as if it were a function."""
 _DEEPEST = 3
 """Into so many functions, each called by the one before, is looked."""
 
 
 def handed_over(path: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[HandedOver]:
     """The variables whose addresses a statement hands to functions, or that these take by
-    reference, and those whose methods it calls.
+    reference, those whose methods it calls, and those that the lambdas change that it calls.
 
     Args:
         path: the statement.
         named: the functions of the text that have a plain name.
         depth: into how many functions to look, each of which is called by the one before.
     """
+    around = lambdas.outermost(path) or path
+    kept, own = lambdas.kept_in(around), {name for name, _ in declared_in(around)}
     for call in updates.every(path, lambda node: node.type == "call_expression"):
         function, listed = (call.child_by_field_name(part) for part in ("function", "arguments"))
         if function is None or listed is None:
             continue
         name = _plain_name(function)
         by = frozenset(node.text for node in identifiers_in(listed))
+        if function.type == "identifier" and name in kept and depth > 0:
+            yield from _by_lambda(kept[name], name, by, named, depth)
+        is_object = function.type == "identifier" and name in own and name not in kept
+        name = _CALL if is_object else name
         called = _fitting(named(name), listed.named_child_count)
-        if function.type == "field_expression" and (base := updates.base_of(function)) is not None:
+        base = updates.base_of(function) if is_object or function.type == _MEMBER else None
+        if base is not None:
             method = _method(base, called)
-            own = _of_members(method, named, depth) if method else {}
-            yield HandedOver(base, name, _updates(base, own, by))
+            members = _of_members(method, named, depth) if method else {}
+            if method is not None or not is_object:
+                yield HandedOver(base, name, _updates(base, members, by))
         for number, one in enumerate(listed.named_children):
             is_address = one.type == "pointer_expression" and one.children[0].type == "&"
             given = updates.base_of(one.child_by_field_name("argument") if is_address else one)
@@ -78,6 +91,28 @@ def handed_over(path: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[Ha
                 stepped = [_steps(f, number) for f in called]
                 found = _updates(given, every, by)
                 yield HandedOver(given, name, found, bool(stepped) and all(stepped))
+
+
+def _by_lambda(
+    function: Node, called: bytes, by: frozenset[bytes | None], named: _Named, depth: int
+) -> Iterator[HandedOver]:
+    """What the call of a lambda does to the variables around it, where it does."""
+    body = body_of(function, "body")
+    if body is None:
+        return
+    kept = {name.encode(): by for by, name in updates.extremes(body)}
+    others = [name for one in parameters(function) for name, _ in declared_in(one)]
+    own = [name for name, _ in declared_in(body)]
+    for change, base in updates.changes(body):
+        if lambdas.is_reached(function, base):
+            name = updates.name_of(base)
+            update = Update(name, kept.get(name, updates.operator(change)), by)
+            every = list(updates.changes_of(body, name))
+            is_stepped = updates.is_stepped(every, others, own)
+            yield HandedOver(base, called, (update,), is_stepped, body)
+    for one in handed_over(body, named, depth - 1):
+        if lambdas.is_reached(function, one.base):
+            yield one._replace(within=one.within or body)
 
 
 _Made = Collection[tuple[bytes, str | None]]
@@ -170,13 +205,15 @@ def _class_of(method: Node) -> bytes | None:
 
 
 def _fields_beside(method: Node) -> set[bytes]:
-    """The plain members of the class that a method is defined in; none if it is in no class."""
+    """The plain members of the class that a method is defined in, and its references; none if it
+    is in no class."""
     around = method.parent
     if around is None or around.type != "field_declaration_list":
         return set()
     declared = (one for one in around.named_children if one.type == "field_declaration")
     listed = (name for one in declared for name in one.children_by_field_name("declarator"))
-    return {name.text or b"" for name in listed if name.type == "field_identifier"}
+    plain = (one.named_child(0) if one.type == "reference_declarator" else one for one in listed)
+    return {one.text or b"" for one in plain if one is not None and one.type == "field_identifier"}
 
 
 def _steps(function: Node, number: int) -> bool:

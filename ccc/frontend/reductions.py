@@ -36,7 +36,8 @@ def served(
             if by in operations and not is_float(loop.statement, name)
         }
         for by, name in named:
-            found |= updates.updated_by(loop.statement, name, by, _known(calls, name, by))
+            if misuse(loop.statement, name, by, calls) is None:
+                found |= updates.updated_by(loop.statement, name, by, _known(calls, name, by))
     return found
 
 
@@ -47,9 +48,13 @@ def written(ptx: str) -> str:
     return next(sign for sign, name in REDUCTIONS.items() if name == ptx)
 
 
-def misuse(loop: Node, name: str, by: str, calls: Iterable[HandedOver]) -> Node | None:
-    """Where a loop does more with a variable than to update it, as ``updates.misuse`` says."""
-    return updates.misuse(loop, name, by, _known(calls, name, by))
+def misuse(loop: Node, name: str, by: str, calls: Collection[HandedOver]) -> Node | None:
+    """Where a loop, or a lambda that it calls, does more with a variable than to update it, as
+    ``updates.misuse`` says."""
+    known = _known(calls, name, by)
+    inside = {one.within.start_byte: one.within for one in calls if one.within is not None}
+    found = (updates.misuse(one, name, by, known) for one in (loop, *inside.values()))
+    return next(filter(None, found), None)
 
 
 def first(statement: Node, name: str) -> str | None:

@@ -332,11 +332,11 @@ def functions_in(node: Node) -> Iterator[Node]:
 def function_name(function: Node) -> bytes:
     """The plain name of a function: no scopes, no template arguments."""
     node = function.child_by_field_name("declarator")
-    while node is not None and not node.type.endswith("identifier"):
+    while node is not None and not node.type.endswith(("identifier", "operator_name")):
         node = node.child_by_field_name("name") or node.child_by_field_name("declarator")
     if node is not None and node.type == "qualified_identifier":
         node = node.child_by_field_name("name")
-    return (node.text or b"") if node is not None else b""
+    return b"".join((node.text or b"").split()) if node is not None else b""
 
 
 def is_for_device(declaration: Node, code: bytes) -> bool:

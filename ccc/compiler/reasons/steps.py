@@ -20,6 +20,7 @@ from ccc.compiler.reasons.lacking_clauses import with_all_lacking, with_lacking
 from ccc.compiler.reasons.misused import or_removed, settled
 from ccc.compiler.reasons.names_meant import names_meant
 from ccc.compiler.reasons.of_arrays import of_elements, of_variables, set_whole
+from ccc.compiler.reasons.of_lambdas import of_lambdas
 from ccc.compiler.reasons.of_loops import (
     array_of_turns,
     bound_of_loop,
@@ -59,6 +60,7 @@ _ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
 """Who knows better, by what is advised; whoever knows nothing leaves it as it is."""
 _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] = (
     (of_variables, [Hint.OWN_ARRAY]),
+    (of_lambdas, CLAUSES),
     (elsewhere, [Hint.REDUCTION]),
     (respelled, CLAUSES),
     (of_members, CLAUSES),

@@ -1,0 +1,58 @@
+"""Lambdas that a function keeps in variables, and which of its other variables they know as such.
+
+    auto add = [&](float v) { sum += v; ++count; };
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ccc.frontend.syntax import declared_in, every_node, function_around
+
+if TYPE_CHECKING:
+    from ccc.frontend.syntax import Node
+
+_LAMBDA = "lambda_expression"
+
+
+def outermost(statement: Node) -> Node | None:
+    """The outermost function around a statement: a lambda knows what is around it."""
+    found, node = None, function_around(statement)
+    while node is not None:
+        found, node = node, function_around(node.parent) if node.parent else None
+    return found
+
+
+def kept_in(function: Node) -> dict[bytes, Node]:
+    """The lambdas that a function keeps, by the names of their variables; not of those of which
+    there are several of a name."""
+    found: dict[bytes, list[Node]] = {}
+    for node in every_node(function):
+        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        name = node.child_by_field_name("declarator") if value else None
+        if value is not None and value.type == _LAMBDA and name is not None:
+            found.setdefault(name.text or b"", []).append(value)
+    return {name: every[0] for name, every in found.items() if len(every) == 1}
+
+
+def is_reached(function: Node, variable: Node) -> bool:
+    """Whether what a lambda calls so is the variable of the function around it."""
+    name = variable.text or b""
+    listed = function.child_by_field_name("captures")
+    if listed is None or name in {own for own, _ in declared_in(function)}:
+        return False
+    words = {b"".join(one.split()) for one in (listed.text or b"").strip(b"[]").split(b",")}
+    return b"&" + name in words or (b"&" in words and name not in words)
+
+
+def is_handed_on(function: Node) -> bool:
+    """Whether a lambda is given to a function, which calls it by another name."""
+    around = function.parent
+    if function.type != _LAMBDA or around is None:
+        return False
+    if around.type == "argument_list":
+        return True
+    name = around.child_by_field_name("declarator") if around.type == "init_declarator" else None
+    whole = outermost(function)
+    lists = (one for one in every_node(whole or function) if one.type == "argument_list")
+    return any(name is not None and one.text == name.text for each in lists for one in each.children)
