@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from ccc.frontend.placement import Placed, Placement
     from ccc.frontend.syntax import Node
 
+_THREAD = (b"threadIdx", b"thread_rank")
+"""What tells threads apart."""
 _IN_MEMORY = ("accessed", "written", "shared")
 
 
@@ -310,6 +312,14 @@ class Suspects(MarkedStatements):
         update = loops[-1].statement.child_by_field_name("update") if loops else None
         found = _members(updates.changed(update)) if update else []
         return found[0] if len(found) == 1 else None
+
+    def is_of_thread(self, at: Span, name: str) -> bool:
+        """Whether a variable of a statement's function is made from the number of the thread, so
+        that no other thread has the same, as far as its text tells."""
+        placed = self._at(at)
+        function = function_around(placed.statement) if placed else None
+        made = updates.follows_from(function, _THREAD) if function else set[bytes | None]()
+        return name.encode() in made
 
     def _is_of_numbers(self, change: Node, base: Node) -> bool:
         """Whether it is a reduction only of what is a number, which floating-point need not be."""

@@ -75,6 +75,20 @@ def test_of_a_loop_lanes_may_keep_their_states(tmp_path: Path) -> None:
     assert told(SHIFTS, tmp_path, "while strategy(flatten)", "while (v > 0.1f)") == []
 
 
+@pytest.mark.parametrize(
+    ("begin", "more"),
+    [("0", " and the number of the thread"), ("n / 2", " and the number of the thread"), ("t", "")],
+)
+def test_where_threads_count_alike_their_numbers_are_to_be_seeds_too(
+    begin: str, more: str, tmp_path: Path
+) -> None:
+    source = DRAWS.replace("PATH", "if").replace("COME", SOME).replace("DRAW", SHIFTS)
+    source = source.replace("#pragma ccc for", "int t = threadIdx.x;\n#pragma ccc for")
+    source = source.replace("int i = threadIdx.x;", f"int i = {begin};")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert f"; {SEED}{more}; else remove the annotation [in k]" in line
+
+
 @pytest.mark.parametrize("draw", ["s = s * 31 + i;", "s = __float_as_uint(x[s]);", "mixed(s, i);"])
 def test_what_is_made_of_iterations_is_no_state_of_random_numbers(
     draw: str, tmp_path: Path

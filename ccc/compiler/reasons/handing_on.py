@@ -27,6 +27,8 @@ _BY_TILE = (Where.INSIDE, Where.BEHIND)
 """What asks for a strategy that no switch can have of which a case goes on in the next one."""
 _OWN = "declare it in the loop"
 _SEEDED = f"as of random numbers, {_OWN}, and seed it there"
+_OF_THREAD = " and the number of the thread"
+"""Where all threads may count alike."""
 _OF_ITERATION = ", from what the iteration is of"
 _NO_REDUCTION = (
     "; no reduction serves a variable with which the loop does more than to update it ({}:{})"
@@ -86,7 +88,10 @@ def own(asked: Inquiry, name: str, *, made: str = "") -> str:
     if not suspects.is_stepped(at, name):
         return f"{told}, {_OWN}"
     counter = suspects.counter(at)
-    return f"{told}, {_SEEDED}" + (f' from "{counter}"' if counter else _OF_ITERATION)
+    if counter is None:
+        return f"{told}, {_SEEDED}{_OF_ITERATION}"
+    thread = "" if suspects.is_of_thread(at, counter) else _OF_THREAD
+    return f'{told}, {_SEEDED} from "{counter}"{thread}'
 
 
 def way_out(asked: Inquiry, *names: str) -> str:
