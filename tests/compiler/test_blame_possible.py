@@ -448,7 +448,7 @@ CASES = [
     ("decoded", ['has left "p": remove the annotation'], "outside of the branch"),
     ("one_arm", ['or for a "switch": ask for another strategy, or remove the'], "align"),
     ("given", ['("sum", ', "'s name there: reduction(op: variable); else remove"], "(+"),
-    ("captured", ["say so on the loop of line", "reduction(op: variables); else declare"], "(+"),
+    ("captured", ["reduction(+: sum) reduction(max: most)"], "op: variables"),
     ("budget", ["no reduction serves"], "reduction(+: money"),
     ("looked_up", ['("table", ', "ask for strategy(refill(8)), or for none"], "no such"),
     ("leaves", ["does nothing but leave the loop", ": remove the annotation"], "decide"),

@@ -138,15 +138,16 @@ def _maker(
 ) -> Instruction:
     """What makes the value in the end, of what is needed of the path: it stands in the line that
     sets the variable, and what it is made from need not. If there are several, a floating-point
-    one, or else a sum, since of these a reduction has to be told."""
+    one, since of that a reduction has to be told, and a sum rather than what is read beside it."""
     handed = _live_behind(path, facts)
     made = [one for one in needed if not handed.isdisjoint(one.defined())]
     # What the rest of the iteration needs, too, may be made on the way to it.
     carried = handed & facts.liveness.live_in(path.turn.header)
     made = [one for one in made if not carried.isdisjoint(one.defined())] or made
     floating = [one for one in made if one.types[-1:] in (("f32",), ("f64",))]
-    sums = [] if floating else [one for one in made if _is_sum(one, path, facts)]
-    return (floating or sums or made or [culprit])[-1]
+    told = (floating or made or [culprit])[-1]
+    sums = [one for one in made if _is_sum(one, path, facts)] if told.name == "ld" else []
+    return [told, *sums][-1]
 
 
 def _is_sum(maker: Instruction, path: CheckedPath, facts: Facts) -> bool:
