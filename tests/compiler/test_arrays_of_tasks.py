@@ -141,3 +141,35 @@ def test_a_volatile_variable_is_no_array(tmp_path: Path) -> None:
     assert '("sum", k.cu:6, ' in line
     assert ";); declare it without volatile [in k]" in line
     assert said(VOLATILE.replace("volatile ", ""), tmp_path, Options(strategy=COLLECT)) == []
+
+
+DIGITS = """__global__ void k(const int *x, char *out, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        char digits[12];
+        int p = 0, v = x[i];
+#pragma ccc while
+        do { digits[p++] = '0' + v % 10; v /= 10; } while (v);
+#pragma ccc while
+        for (int k = 0; k < p; k++) out[12 * i + k] = digits[p - 1 - k];
+    }
+}
+"""
+
+
+def test_what_one_loop_fills_for_the_next_stays_with_it(tmp_path: Path) -> None:
+    """It is neither in two annotated loops nor in the turns of one of these."""
+    mark, options = "#pragma ccc while\n", Options(strategy=COLLECT)
+    first, second = said(DIGITS, tmp_path, options)
+    stays = (
+        "; it reads an array that this one fills, and has to stay with it: remove this annotation"
+    )
+    assert stays in first
+    assert '("digits", k.cu:9, PTX line' in second
+    assert "; remove this annotation; the array may go with the tasks of a loop's only" in second
+    assert "annotation: remove that on line 6" in second
+    head, do, then = DIGITS.partition(mark)
+    (alone,) = said(head + do + then.replace(mark, ""), tmp_path, options)
+    assert stays in alone
+    assert "split" not in first + alone
+    assert said(head + then, tmp_path, options) == []

@@ -75,8 +75,12 @@ def hint_at_sharing(
     facts: Facts,
 ) -> str:
     """The same where the path shares some bytes with other code."""
-    is_read = shared & facts.local.reads(path.loop.loop.blocks - path.region)
+    outside = path.loop.loop.blocks - path.region
+    is_read = shared & facts.local.reads(outside)
+    is_filled = shared & facts.local.reads(path.blocks) & facts.local.writes(outside)
     own = f"{ALL_INTO_BRANCH}, or remove this annotation" if is_read else IN_PATH
+    if path.repeats and is_filled and not is_read:  # its turns would each have their own
+        is_read, own = is_filled, "remove this annotation"
     if not words or not (others or len(words) > MOST_WORDS):
         return f"; {own}"
     more = _too_many(len(words)) if len(words) > MOST_WORDS else _alone(path, others)

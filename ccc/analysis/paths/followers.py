@@ -34,6 +34,9 @@ from ccc.ir.operands import Register
 PATHS = ("then", "else", "case", "while", "variable", "recursion")
 """The markers of paths."""
 
+_READS = "it reads an array that this one fills, and has to stay with it: remove this annotation"
+_A_COPY = "a copy of this one, since nvcc has unrolled the loop around it"
+
 
 def loops_in_rest(path: PlacedPath, facts: Facts) -> list[frozenset[str]]:
     """The blocks of the loops in the rest of a path's iteration."""
@@ -53,11 +56,13 @@ def check_loops_in_rest(path: CheckedPath, facts: Facts) -> None:
     why, hint = "that is not collected", ""
     markers = _inner_loops(loop, facts)
     if path.marker in markers:
-        why = "a copy of this one, since nvcc has unrolled the loop around it"
+        why = _A_COPY
         hint = f"; {ROLLED}"
     elif markers:
         why = "that is annotated, and cannot be collected"
         hint = "; do first what is said of that, or split the annotated loop in two"
+    if why != _A_COPY and _reads_what_is_filled(loop, path, facts):
+        hint = f"; {_READS}"
     if _fetches_behind(path, facts):
         why = "before the next iteration is fetched"
         hint = (
@@ -72,6 +77,12 @@ def check_loops_in_rest(path: CheckedPath, facts: Facts) -> None:
         "what follows the loop in the iteration would have to run with its tasks, a few lanes at a "
         f"time, and holds a loop itself, {why}{at(last)}{hint}"
     )
+
+
+def _reads_what_is_filled(loop: frozenset[str], path: PlacedPath, facts: Facts) -> bool:
+    """Whether a loop reads bytes of an array that it has from a path."""
+    header = next(one.header for one in facts.loops if one.blocks == loop)
+    return bool(facts.local.exposed(loop, header) & facts.local.writes(path.blocks))
 
 
 def _fetches_behind(path: PlacedPath, facts: Facts) -> bool:
