@@ -32,7 +32,7 @@ from ccc.analysis.polled import is_strong, roots
 from ccc.analysis.settled import is_settled, stays_taken
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register
-from ccc.ptx.opcodes import LOADS, MOVES_ON, Effect
+from ccc.ptx.opcodes import LOADS, Effect
 from ccc.ptx.operations import INVERSE, SWAPPED, UNSIGNED
 from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.types import ANEW, TYPES
@@ -46,8 +46,10 @@ _LINEAR = frozenset({"add", "sub", "mov", "mul", "mad", "shl", "cvt", "neg"})
 """What may be made of a counter so that it still comes to its end."""
 _FOLLOWING = frozenset({"add", "mov", "shl", "cvt", "shfl"})
 """What may be made of a number so that it grows as that does."""
-_STAYING = frozenset({"div", "shr", "bfe", "min", "max", "selp", "slct"})
-"""What makes the same of several numbers that follow one another."""
+_STAYING = frozenset({"and", "bfe", "div", "max", "min", "rem", "selp", "shr", "slct"})
+"""What makes the same of several numbers that follow one another, or that come later."""
+_KEEPING = frozenset({"max", "min", "or", "selp", "slct"})
+"""What may leave a number as it was."""
 _ORDERED = frozenset({"lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"})
 
 
@@ -57,8 +59,9 @@ class Spin:
 
     Nobody ``waits`` where nothing that they look at decides whether the loop ends. A loop that
     ``counts`` is to be ended by a counter as well; whoever ``gives_up`` waits for a
-    while only, since it certainly is. Whoever ``seeks`` looks at another place in each trip. With a
-    fence in it, the loop ``is_fenced``, and plain loads are made anew, too.
+    while only, since it certainly is. Whoever ``seeks`` looks at another place in each trip. One
+    that ``draws`` numbers is ended by these as well. With a fence in it, the loop ``is_fenced``,
+    and plain loads are made anew, too.
     """
 
     blocks: frozenset[str]
@@ -66,6 +69,7 @@ class Spin:
     counts: bool = False
     gives_up: bool = False
     seeks: bool = False
+    draws: bool = False
     is_fenced: bool = False
     waits: bool = True
 
@@ -157,7 +161,14 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     counted = {s for s in certain if certain[s] or _counts(s, stepped, bounds, slices)}
     if not counted:
         waits = not slices.leading_to(slices.leaving or loop.blocks).isdisjoint(deciding)
-        return Spin(frozenset(loop.blocks), deciding, is_fenced=slices.is_fenced, waits=waits)
+        draws = any(_draws(one, slices) for one in body)
+        return Spin(
+            frozenset(loop.blocks),
+            deciding,
+            draws=draws,
+            is_fenced=slices.is_fenced,
+            waits=waits,
+        )
     anew = [i for i in polls if slices.is_fenced or is_strong(i)]
     watched = set[Instruction]().union(
         *(slices.of(source, but=certain[source]) for source in counted),
@@ -168,7 +179,14 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
         return None
     gives_up = any(certain.values())
     seeks = all(_moves(_address(poll), slices, carried) for poll in seen)
-    return Spin(frozenset(loop.blocks), seen, True, gives_up, seeks, slices.is_fenced)
+    return Spin(
+        frozenset(loop.blocks),
+        seen,
+        counts=True,
+        gives_up=gives_up,
+        seeks=seeks,
+        is_fenced=slices.is_fenced,
+    )
 
 
 def _certain_ends(source: str, slices: LoopConditions) -> list[Instruction]:
@@ -315,17 +333,17 @@ def _is_stepped(register: Register, slices: LoopConditions) -> bool:
 def _moves(
     operands: Iterable[Operand], slices: LoopConditions, carried: frozenset[Register]
 ) -> bool:
-    """Whether operands are something else in each trip than in the last one, as far as no
-    remainder begins anew: not where that is divided, or only chosen by it."""
+    """Whether operands are something else in each trip than in any before: not where that is
+    divided, begins anew by a remainder, or is only chosen by it."""
     used = {operand for operand in operands if isinstance(operand, Register)}
-    moved = {register for register in carried if _is_moved(register, slices)}
+    moved = {register for register in carried if is_moved(register, slices)}
     made = {i for i in slices.behind(used) if i.name not in _STAYING}
     while more := {r for i in made if not moved.isdisjoint(i.used()) for r in i.defined()} - moved:
         moved |= more
     return not used.isdisjoint(moved)
 
 
-def _is_moved(register: Register, slices: LoopConditions) -> bool:
+def is_moved(register: Register, slices: LoopConditions) -> bool:
     """Whether no trip leaves a register as it was, as where only who has taken a lock goes on."""
     maker, seen = slices.each_trip.get(register), set[Operand]()
     while maker is not None and maker.name == "mov":
@@ -334,7 +352,10 @@ def _is_moved(register: Register, slices: LoopConditions) -> bool:
             return True  # a number, or what another register was
         seen.add(source)
         maker = slices.each_trip.get(source)
-    return maker is not None and (maker.name != "selp" or register not in maker.used())
+    if maker is None or maker.name in _KEEPING:
+        return False
+    chosen = (slices.each_trip.get(one) for one in maker.used() if one != register)
+    return not any(one is not None and one.name == "selp" for one in chosen)
 
 
 def _is_poll(
@@ -354,11 +375,7 @@ def _is_poll(
     if instruction.name != "atom":
         anew = bool(words & ANEW) or slices.is_fenced
         return anew or not goes_on
-    operand = instruction.operands[2]
-    if isinstance(operand, Immediate) and operand.integer and words & MOVES_ON:
-        ends = _ends_by_moving(instruction, operand.integer, slices)
-        return not ends or _is_taken_back(instruction, slices, facts)
-    return True
+    return not _draws(instruction, slices) or _is_taken_back(instruction, slices, facts)
 
 
 def _reads_what_may_change(instruction: Instruction) -> bool:
@@ -430,12 +447,12 @@ def _is_of_its_place(load: Instruction, swap: Instruction, slices: LoopCondition
     )
 
 
-def _ends_by_moving(atomic: Instruction, step: int, slices: LoopConditions) -> bool:
-    """Whether a loop ends when what an atomic moves on by a ``step`` has come past some bound."""
-    if "add" not in atomic.modifiers:
-        return False  # it begins anew where its type, or its operand, says
+def _draws(atomic: Instruction, slices: LoopConditions) -> bool:
+    """Whether a loop ends when what an atomic addition moves on has come past some bound; others
+    begin anew where their type, or their operand, says."""
+    step = _step(atomic) if atomic.name == "atom" else 0
     beyond = ("gt", "ge") if step > 0 else ("lt", "le")
-    return any(
+    return step != 0 and any(
         slices.leaves_if(source, one, value) and _relation(one, value, atomic, slices) in beyond
         for source in filter(slices.always, slices.leaving)
         for one in slices.of(source)

@@ -1,6 +1,6 @@
 """Lambdas that a function keeps in variables, and which of its other variables they know as such.
 
-    auto add = [&](float v) { sum += v; ++count; };
+auto add = [&](float v) { sum += v; ++count; };
 """
 
 from __future__ import annotations
@@ -55,4 +55,6 @@ def is_handed_on(function: Node) -> bool:
     name = around.child_by_field_name("declarator") if around.type == "init_declarator" else None
     whole = outermost(function)
     lists = (one for one in every_node(whole or function) if one.type == "argument_list")
-    return any(name is not None and one.text == name.text for each in lists for one in each.children)
+    return any(
+        name is not None and one.text == name.text for each in lists for one in each.children
+    )

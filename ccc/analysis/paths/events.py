@@ -22,7 +22,7 @@ from ccc.analysis.loop_conditions import LoopConditions
 from ccc.analysis.paths.held_locks import are_named_apart, may_end
 from ccc.analysis.paths.model import CheckedPath, instructions_of
 from ccc.analysis.polled import changes_nothing
-from ccc.analysis.spinning import Spin, carried_by
+from ccc.analysis.spinning import Spin, carried_by, is_moved
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import ATOMICS, IDEMPOTENT, LOADS, Effect
 from ccc.ptx.types import ANEW, OWN_SPACES
@@ -61,7 +61,8 @@ def _is_left_to_others(spin: Spin, facts: Facts) -> bool:
     slices = LoopConditions(loop, facts)
     deciding = slices.leading_to(slices.leaving)
     used = {register for one in deciding for register in one.used()}
-    return used.isdisjoint(carried_by(slices)) and all(
+    handed = used & carried_by(slices)  # what is only changed where something is found stays, too
+    return not any(is_moved(one, slices) for one in handed) and all(
         _finds_the_same(one, slices, facts) for one in deciding
     )
 

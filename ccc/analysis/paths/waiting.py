@@ -50,7 +50,7 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
         if spin.blocks == loop.blocks and not (spin.gives_up and spin.seeks):
             # who has not got a lock tries again
             _check_beginning(_without_draws(spin, path, facts), path, loop.blocks, facts)
-        if spin.blocks == loop.blocks and spin.waits and not spin.counts:
+        if spin.blocks == loop.blocks and spin.waits and not (spin.counts or spin.draws):
             _check_own_end(spin, later, facts)
         is_before = not is_inside and path.entry in loop.behind(spin.blocks, facts.graph)
         if spin.blocks < loop.blocks and not is_before and not (spin.gives_up and spin.seeks):
@@ -117,7 +117,8 @@ def _check_own_end(spin: Spin, later: Collection[str], facts: Facts) -> None:
     for poll in (one for one in spin.polls if _only_looks(one, facts)):
         mine = replace(spin, polls=(poll,))
         for one in instructions_of(later, facts):
-            if one is not poll and may_end(mine, one, facts):
+            is_other = not is_strong(poll) and _has_other_name(one, poll, facts)
+            if one is not poll and not is_other and may_end(mine, one, facts):
                 raise Refused(
                     f"lanes have iterations until what they look at{at(poll)} is written by a task"
                     f"{at(one)}, which may be set aside; iterations that wait for one another are "
@@ -162,6 +163,8 @@ def _check_beginning(spin: Spin, path: CheckedPath, later: Collection[str], fact
         Refused: one may.
     """
     before, conditions = _before(path, facts), LoopConditions(path.loop.loop, facts)
+    if spin.blocks == path.loop.loop.blocks:
+        before = spin.blocks - path.blocks  # who tries again may have taken it an iteration before
     for poll in spin.anew:
         mine = replace(spin, polls=(poll,))
         if path.entry not in holding(mine, before, conditions, facts, by_name=True):
