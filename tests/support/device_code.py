@@ -12,10 +12,12 @@ import os
 import re
 import shlex
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from remembered import included, remembered
 
+from ccc.nvcc.tool import input_of
 from ccc.toolkit import find as toolchain
 
 FOLDER = "/FOLDER"
@@ -33,25 +35,52 @@ def device_code(source: Path, *options: str) -> str:
 
 def of_no_folder(source: Path, *options: str) -> str:
     """The same, as if the source were in ``FOLDER``."""
-    place = str(source.parent)
-    named = [Path(word[2:]) for word in options if word.startswith("-I")]
-    told = ["device code", source.name, source.read_text().replace(place, FOLDER), *options]
+    place, text = str(source.parent), source.read_text()
+    preprocess, compile_ = _commands(source, options)
+    includes = (
+        "include" in text
+    )  # whatever it reads then, and that reads, is told by what comes out
+    if includes:
+        preprocess()
+        text = Path(source.parent, input_of(compile_.words)).read_text()
 
     def make() -> str:
-        return compiled(source, *options).replace(place, FOLDER)
+        if not includes:
+            preprocess()
+        compile_()
+        return (source.parent / "k.ptx").read_text().replace(place, FOLDER)
 
-    include = [source.parent, *named, *included()]
-    return remembered(told, make, include)
+    told = ["device code", source.name, text.replace(place, FOLDER), *options]
+    return remembered(told, make, included())
 
 
 def compiled(source: Path, *options: str) -> str:
     """The same, made now; it is also in ``k.ptx`` beside the source."""
+    for command in _commands(source, options):
+        command()
+    return (source.parent / "k.ptx").read_text()
+
+
+@dataclass
+class _Command:
+    """A command, and the variables that nvcc sets for it."""
+
+    words: list[str]
+    environment: dict[str, str]
+
+    def __call__(self) -> None:
+        variables = {**os.environ, **self.environment}
+        subprocess.run(self.words, env=variables, capture_output=True, check=True)
+
+
+def _commands(source: Path, options: tuple[str, ...]) -> list[_Command]:
+    """What preprocesses a source, and what compiles that."""
     flags = os.environ.get("NVCC_PREPEND_FLAGS", "")
     environment, (preprocess, compile_, *_) = steps(source.name, options, flags)
-    for step in (preprocess, compile_):
-        words = [word.replace(FOLDER, str(source.parent)) for word in step]
-        subprocess.run(words, env={**os.environ, **environment}, capture_output=True, check=True)
-    return (source.parent / "k.ptx").read_text()
+    return [
+        _Command([word.replace(FOLDER, str(source.parent)) for word in step], environment)
+        for step in (preprocess, compile_)
+    ]
 
 
 @functools.cache
