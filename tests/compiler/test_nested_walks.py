@@ -57,6 +57,18 @@ BRANCH_IN_A_LOOP = """
             }
 """
 
+BRANCH_IN_TWO_LOOPS = """
+            #pragma ccc while
+            for (int p = 0; p < b[k]; ++p) {
+                #pragma unroll 1
+                for (int q = 0; q < a[p + k]; ++q) {
+                    #pragma ccc if  // removed
+                    if (v[q + p] < 0.2f) { for (int s = 0; s < 20; ++s) own = own * own + v[s]; }
+                }
+                own *= 0.5f;
+            }
+"""
+
 
 @pytest.mark.parametrize(
     ("inside", "advice"),
@@ -71,5 +83,16 @@ def test_which_to_remove_is_told_and_helps(inside: str, advice: str, tmp_path: P
     source = WALK.replace("INSIDE", inside.strip())
     (told,) = said(source, tmp_path, options)
     assert f"cannot leave this one behind; {advice}" in told
+    followed = "\n".join(line for line in source.splitlines() if "// removed" not in line)
+    assert not said(followed, tmp_path, options)
+
+
+def test_no_loop_is_to_be_marked_where_that_would_not_do(tmp_path: Path) -> None:
+    """In loops in loops the tasks of one carry those of the other, and of no third."""
+    options = Options(strategy=COLLECT)
+    source = WALK.replace("INSIDE", BRANCH_IN_TWO_LOOPS.strip())
+    (told,) = said(source, tmp_path, options)
+    assert "it lies in a loop inside the annotated one" in told
+    assert "; remove this annotation: the tasks of the path on line 11 take those of the" in told
     followed = "\n".join(line for line in source.splitlines() if "// removed" not in line)
     assert not said(followed, tmp_path, options)

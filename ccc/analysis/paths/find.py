@@ -218,6 +218,12 @@ class _Examination:
     def _annotate(self, path: FoundPath, turn: Loop, around: Sequence[Loop]) -> str:
         """How to annotate a loop inside the annotated one, and those that are left, or have been
         unrolled, between the two and the path."""
+        inside = (one for one in self.collected if one.repeats and path.entry in one.blocks)
+        if carrier := next((one for one in inside if one.carries_parent), None):
+            return (
+                f"remove this annotation: the tasks of {_where(carrier, path)} take those of the "
+                "loop around it along, and can leave nothing behind"
+            )
         outer = next(loop for loop in around if loop.header in self.loops)
         if not needs_no_tasks(turn, outer, self.facts):
             return 'mark it "ccc for variable", if its turns are independent, or else "ccc while"'
