@@ -9,6 +9,7 @@ from ccc.errors import Span
 from ccc.frontend import behind, pointers, reductions, updates
 from ccc.frontend.deciding import arm_of
 from ccc.frontend.handed import HandedOver, handed_over
+from ccc.frontend.leaving import cases_run
 from ccc.frontend.marked_statements import MarkedStatements
 from ccc.frontend.own_arrays import OwnArrays, volatile_in
 from ccc.frontend.structures import DeclaredStructure, structure_of
@@ -52,7 +53,13 @@ class Suspects(MarkedStatements):
         self._sets: dict[int, list[tuple[Node, tuple[str, int]]]] = {}
 
     def names(
-        self, at: Span, about: str, places: Sequence[Span] = (), kind: str = "", arm: str = ""
+        self,
+        at: Span,
+        about: str,
+        places: Sequence[Span] = (),
+        kind: str = "",
+        arm: str = "",
+        case: Span | None = None,
     ) -> list[str]:
         """The variables that a reason may speak of; those on the line at fault, if any are there,
         or else on that which calls what this is in.
@@ -65,6 +72,7 @@ class Suspects(MarkedStatements):
             places: the line at fault, as far as that is known, and the calls that it is in.
             kind: the PTX type of what is made there, if that is of floating-point.
             arm: which arm of a branch is meant.
+            case: where the case begins that is meant, if one is.
         """
         placed = self._at(at)
         if placed is None:
@@ -74,7 +82,8 @@ class Suspects(MarkedStatements):
         own_arrays = OwnArrays(function, self._placement.blank)
         found = {
             "carried": lambda: (
-                self._carried_behind(placed, places) or self._carried(placed, arm_of(path, arm))
+                self._carried_behind(placed, places)
+                or [node for one in self._run(path, arm, case) for node in self._carried(placed, one)]
             ),
             "handed": lambda: self._sums(placed) or handed_on(path),
             "uninitialised": lambda: uninitialised(path, around),
@@ -105,6 +114,11 @@ class Suspects(MarkedStatements):
         if about == "arrays":
             return own_arrays.names(here)
         return _members(here) if about == "handed" else _texts(here)
+
+    def _run(self, path: Node, arm: str, case: Span | None) -> list[Node]:
+        """What of a statement is run where an arm, or a case, is meant."""
+        cases = list(cases_run(path, lambda colon: self._is_on(colon, case))) if case else []
+        return cases or [arm_of(path, arm)]
 
     def _copied(
         self, placed: Placed, places: Sequence[Span], here: Sequence[Node], kind: str

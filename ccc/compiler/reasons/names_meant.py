@@ -23,7 +23,7 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
         return []
     made = [one.made for one in reason.shown if one.made]
     kind = next((one for one in made if one != INTEGER), INTEGER if made else "")
-    names = asked.suspects.names(asked.at, about, asked.places, kind, asked.remark.arm)
+    names = asked.suspects.names(asked.at, about, asked.places, kind, asked.remark.arm, asked.case)
     if topic is Topic.HANDED and any("pred" in one.opcode.modifiers for one in reason.shown):
         names = _flags(asked) or names
     if reason.says(LAST_TURN):
