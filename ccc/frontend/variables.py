@@ -83,7 +83,11 @@ class Suspects(MarkedStatements):
         found = {
             "carried": lambda: (
                 self._carried_behind(placed, places)
-                or [node for one in self._run(path, arm, case) for node in self._carried(placed, one)]
+                or [
+                    node
+                    for one in self._run(path, arm, case)
+                    for node in self._carried(placed, one)
+                ]
             ),
             "handed": lambda: self._sums(placed) or handed_on(path),
             "uninitialised": lambda: uninitialised(path, around),

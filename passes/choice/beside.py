@@ -6,7 +6,7 @@ One clause asks for all paths of an annotation, and one line takes all of them a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ccc.analysis.paths.model import Path
 from ccc.ir.markers import UNROLLS
@@ -17,18 +17,20 @@ from ccc.pipeline import Kernel
 
 
 def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
-    """Let what is chosen for the paths of a loop know what else there is to tell: which strategies
+    """Let what is chosen for the paths of a kernel know what else there is to tell: which strategies
     may serve all of an annotation, of which annotation something else is missing, and what is
     advised of others, whose figures are of the code with all annotations as they are."""
     arms: dict[int, list[Chosen]] = {}
     for path, chosen in every.items():
         arms.setdefault(path.marker.identifier, []).append(chosen)
-    copies = Counter((path.marker, path.parent) for path in every)
+    copies = _unrolled(every)
     for mine in arms.values():
         common = set.intersection(*(set(chosen.considered) for chosen in mine))
         serves = len(mine) > 1 and any(map(_is_worth_it, mine))
+        crowded = {name for chosen in mine for name in chosen.too_large}
         for chosen in mine:
             chosen.common = common
+            chosen.crowded = crowded
             chosen.is_wanted = serves
     missed = [one for one in kernel.records if one.reason and not one.remark.has_vanished]
     refused = {one.marker.identifier for one in missed}
@@ -43,10 +45,20 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
         around = (advised.get(loop.key, "") for loop in loops_around(path))
         chosen.sharing = next((name for name in around if name in SHARED_OUT), "")
         is_around = path.repeats and not entries.isdisjoint(path.blocks - {path.entry})
-        if UNROLLS.items() <= path.loop.marker.clauses.items():
-            chosen.copies = copies[path.marker, path.parent]
+        chosen.copies = copies.get(path.marker.identifier, 1)
         chosen.is_wanted |= is_around or path.key in wanted or path.marker.identifier in refused
         chosen.is_wanted |= any(path.marker.identifier != key[0] for key in advised)
+
+
+def _unrolled(every: Iterable[Path]) -> dict[int, int]:
+    """How many paths of an annotation there are at most in one loop of which the source says that
+    nvcc is to unroll it, by its number."""
+    asked = (path for path in every if UNROLLS.items() <= path.loop.marker.clauses.items())
+    copies = Counter((one.marker, one.loop.loop.header, one.parent) for one in asked)
+    found: dict[int, int] = {}
+    for (marker, *_), count in copies.items():
+        found[marker.identifier] = max(count, found.get(marker.identifier, 1))
+    return found
 
 
 def _is_worth_it(chosen: Chosen) -> bool:

@@ -20,7 +20,7 @@ from ccc.analysis.paths.induction import (
 )
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.passes.choice.beside import know_others
-from ccc.passes.choice.chosen import LEAVE
+from ccc.passes.choice.chosen import LEAVE, Chosen
 from ccc.passes.choice.exchange import ADAPTIVE
 from ccc.passes.choice.inner_loops import SHARED_OUT
 from ccc.passes.choice.nesting import (
@@ -55,27 +55,34 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
             one.record.leave_alone(reason)
         if one.record.is_open:
             loops.setdefault(one.path.loop, []).append(one)
+    searches: dict[Path, StrategySearch] = {}
+    found: dict[Path, Chosen] = {}
     for loop, mine in loops.items():
         search = _search(loop, [one.path for one in mine], kernel)
         kernel.ranks |= {path.key: rank for rank, path in enumerate(search.order)}
         served = search.best()
-        found = {one.path: search.chosen(one.path, served) for one in mine}
-        know_others(found, kernel)
         for one in mine:
-            chosen = found[one.path]
-            one.record.choice = chosen.details
-            if search.is_asked(one.path):
-                continue
-            if chosen.strategy == LEAVE:
-                unshared = why_unshared(one.path, kernel)
-                one.record.choice |= {"shared_out_reason": unshared} if unshared else {}
-                hint = "" if chosen.cost.lanes.agree else _to_share_out(unshared)
-                chosen.is_wanted |= bool(hint)
-                one.record.leave_alone(chosen.reason(kernel) + hint)
-            else:
+            searches[one.path] = search
+            chosen = found[one.path] = search.chosen(one.path, served)
+            if chosen.strategy != LEAVE and not search.is_asked(one.path):
                 kernel.chosen[one.path.key] = chosen.strategy
         if _is_for_few(search, served, kernel):
             kernel.few[loop.loop.header] = FEW_ITERATIONS
+    know_others(found, kernel)
+    for one in (one for mine in loops.values() for one in mine):
+        _tell(one, found[one.path], kernel, is_asked=searches[one.path].is_asked(one.path))
+
+
+def _tell(one: Collectable, chosen: Chosen, kernel: Kernel, *, is_asked: bool) -> None:
+    """Let the report say what was chosen for a path, and why it is left, if it is."""
+    one.record.choice = chosen.details
+    if is_asked or chosen.strategy != LEAVE:
+        return
+    unshared = why_unshared(one.path, kernel)
+    one.record.choice |= {"shared_out_reason": unshared} if unshared else {}
+    hint = "" if chosen.cost.lanes.agree else _to_share_out(unshared)
+    chosen.is_wanted |= bool(hint)
+    one.record.leave_alone(chosen.reason(kernel) + hint)
 
 
 def _search(loop: AnnotatedLoop, paths: Sequence[Path], kernel: Kernel) -> StrategySearch:

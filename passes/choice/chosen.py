@@ -74,8 +74,9 @@ class Chosen:
         of_all: the most that is expected of each that serves all paths of the annotation.
         sharing: what is advised for a loop around it that shares its turns out, in which the path
             would be none any more.
-        copies: how many there are of the path in its loop, if that is since the source has nvcc
-            unroll it.
+        copies: how many there are in one loop of paths of its annotation, if that is since the
+            source has nvcc unroll it.
+        crowded: the strategies whose stacks do not fit for another path of the annotation.
         is_wanted: whether the annotation serves all the same, since something else is told to be
             missing, or since another path needs it, or is worth it.
         waits: whether the loop as it was waits for memory, and not for lanes.
@@ -96,6 +97,7 @@ class Chosen:
     of_all: Mapping[str, float] = field(default_factory=dict)
     sharing: str = ""
     copies: int = 1
+    crowded: Collection[str] = ()
     is_wanted: bool = False
     waits: bool = False
     iterations: float | None = None
@@ -176,7 +178,7 @@ class Chosen:
     def _best(self) -> tuple[str, bool]:
         """What serves all paths of the annotation best, of what has room if anything has."""
         names = [name for name in self.considered if name in self.common] or [*self.considered]
-        able = [name for name in names if name not in self.too_large]
+        able = [name for name in names if name not in {*self.too_large, *self.crowded}]
         expected = self.considered if self.is_alone else {**self.considered, **self.of_all}
         return max(able or names, key=lambda name: expected[name]), bool(able)
 

@@ -81,9 +81,9 @@ def test_an_object_that_is_called_updates_its_members(tmp_path: Path) -> None:
     """A clause may name them, or what they refer to."""
     (line,) = told(tmp_path, "", call="sums(v);")
     assert '("sums.s" or "sums.n", k.cu:3, ' in line
+    assert "reduction(+: sums.s, sums.n)" in line
     for clauses in ("reduction(+: sums.s, sums.n)", "reduction(+: sum, count)"):
         assert told(tmp_path, "", clauses, call="sums(v);") == []
-    assert "reduction(+: sums.s, sums.n)" in line
 
 
 WALK = """struct Shifts {

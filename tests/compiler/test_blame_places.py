@@ -213,6 +213,31 @@ def test_an_unroll_of_the_annotated_loop_is_told_to_be_removed(tmp_path: Path) -
     assert said(UNROLLED.replace("#pragma unroll 4", ""), tmp_path, Options()) == []
 
 
+REMAINDER = """__global__ void k(const float *x, float *y, int n) {
+#pragma ccc for
+#pragma unroll 4
+    for (int i = threadIdx.x; i < n; i += 256) {
+#pragma ccc if
+        if (x[i] > 0.9f) {
+            float v = x[i];
+            for (int k = 0; k < 12; k++) v = sinf(v) + sqrtf(v);
+            y[i] = v;
+        }
+    }
+}
+"""
+
+
+def test_a_strategy_is_offered_that_serves_the_copies_of_all_loops(tmp_path: Path) -> None:
+    """And the way to one copy is told, though the one of what unrolling leaves gains most."""
+    (line,) = said(REMAINDER, tmp_path, Options())
+    assert "path (5 copies) left as it was: " in line
+    assert '; remove the "#pragma unroll" of the annotated loop, which makes 4 paths' in line
+    assert "strategy(merge) insists" in line
+    insisted = REMAINDER.replace("ccc if", "ccc if strategy(merge)")
+    assert said(insisted, tmp_path, Options()) == []
+
+
 @pytest.mark.parametrize("jump", ["break", "goto out"])
 def test_the_line_of_a_jump_is_named(jump: str, tmp_path: Path) -> None:
     (line,) = said(LEAVES.replace("JUMP", jump), tmp_path, Options(strategy=COLLECT))
