@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -190,11 +190,11 @@ class Placement:
                 "be marked; write a for, while or do loop"
             )
         other = self._directive_of(placed)
-        return (
-            f'"ccc {name}" stands {found}; '
-            + (f"write {other}, or " if other else "")
-            + f"put it on the line before {placed.known.place}"
-        )
+        instead = f"write {other}, or " if other else ""
+        if (fitting := next(self._fitting(placed), None)) is not None:
+            instead = f'remove it, since "ccc {fitting}" stands there, too, or '
+        place = f"put it on the line before {placed.known.place}"
+        return f'"ccc {name}" stands {found}; {instead}{place}'
 
     def _before_wrong_function(self, placed: Placed) -> str | None:
         """What is wrong with a pragma that speaks of another kind of function."""
@@ -245,8 +245,13 @@ class Placement:
     def _other_kind(self, placed: Placed) -> str | None:
         """How a loop is marked in another annotation of it, before this one."""
         is_loop = placed.statement.type in LOOPS
-        others = (p.name for p in self.placed if p.id < placed.id and p.at == placed.at)
-        return next(others, None) if is_loop else None
+        return next(self._fitting(placed, placed.id), None) if is_loop else None
+
+    def _fitting(self, placed: Placed, before: int | None = None) -> Iterator[str]:
+        """The other directives before the same statement that are for such, before a pragma."""
+        same = (p for p in self.placed if p.at == placed.at and p is not placed)
+        fitting = (p for p in same if placed.statement.type in PLACES[p.name][1])
+        return (p.name for p in fitting if before is None or p.id < before)
 
     def _way_without(self, placed: Placed) -> str:
         """What a loop in another one can ask for, whether or not that may be marked."""
