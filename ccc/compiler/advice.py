@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ccc.analysis.paths.carried_values import REDUCTION_HINT
+from ccc.analysis.paths.carried_values import AS_WHILE, REDUCTION_HINT
 from ccc.analysis.paths.find import NOT_INLINED
 from ccc.analysis.paths.induction import IN_VARIABLES
-from ccc.analysis.paths.legality import AS_WHILE, LEAVE_IT
+from ccc.analysis.paths.legality import LEAVE_IT
 from ccc.compiler.requests import OF_ANOTHER_KIND
 from ccc.demangle import demangle
 from ccc.ir.markers import WHOLE_KERNEL

@@ -56,6 +56,9 @@ _MEANT_BY = {
 _PARTS = {"else": ("if", "arms"), "case": ("switch", "cases"), "default": ("switch", "cases")}
 """By words of C that begin a part of a statement, the directive that speaks of the whole, and what
 the parts are called."""
+_AT_LOOP = (
+    "put it at the loop around this, if what it names is declared before that, or else remove it"
+)
 _STRIDES = ' That stands before a kernel without such a loop; before one, write "ccc for"'
 """For whom writes his grid-stride loop himself."""
 _WITHOUT_LOOP = ("if", "switch", "while")
@@ -276,7 +279,7 @@ def _check_clause(word: Token, directive: str, allowed: tuple[str, ...]) -> None
     is_of_loop = word in DIRECTIVES["for"].clauses and directive in _WITHOUT_LOOP
     raise PragmaError(
         f'clause "{word}" does not belong to "ccc {directive}", but to {listed}; '
-        + ("put it at the loop around this" if is_of_loop else "remove it"),
+        + (_AT_LOOP if is_of_loop else "remove it"),
         _offset(word),
     )
 

@@ -291,6 +291,35 @@ def test_why_a_reduction_of_turns_does_not_help(tmp_path: Path) -> None:
     assert "the reduction of that" not in line
 
 
+INSIDE = """__device__ bool inside(const float *p, int m, float at) {
+    bool in = false;
+#pragma ccc for variable reduction(^: in)
+    for (int k = 0; k < m; k++) {
+        if (p[k] == at) return true;
+#pragma ccc if
+        if (p[k] > at) { if (at < sinf(p[k + 1] * at)) in = !in; }
+    }
+    return in;
+}
+__global__ void __launch_bounds__(64) k(
+    const float *x, const float *__restrict__ p, int m, int *__restrict__ y, int n
+) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = inside(p, m, x[i]);
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_loop_that_is_to_be_marked_otherwise_loses_its_reduction(tmp_path: Path) -> None:
+    """Else that is told not to belong there."""
+    for text, why in ((INSIDE, "this branch"), (INSIDE.replace("__restrict__", ""), "tasks take")):
+        (line,) = said(text, tmp_path, Options(strategy=COLLECT))
+        assert f'; mark that loop "ccc while", without the reduction, so that {why}' in line
+    text = INSIDE.replace("for variable reduction(^: in)", "while")
+    assert said(text, tmp_path, Options(strategy=COLLECT)) == []
+
+
 LOOPS = """__global__ void __launch_bounds__(64) k(const float *x, float *y, int n, int m) {
     for (int j = 0; j < m; ++j) {
         float sum = 0;

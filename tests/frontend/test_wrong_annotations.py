@@ -169,7 +169,8 @@ def test_a_reduction_of_what_the_loop_does_not_name(before: str, update: str, cl
         (
             "if reduction(+: s)",
             'clause "reduction" does not belong to "ccc if", but to "ccc for" and '
-            '"ccc for variable"; put it at the loop around this',
+            '"ccc for variable"; put it at the loop around this, if what it names is declared before '
+            "that, or else remove it",
         ),
         (
             "for prob(.5)",
@@ -489,6 +490,16 @@ def test_a_loop_of_two_kinds(kinds: tuple[str, str]) -> None:
     outer = complaint(f"__global__ void k(int *x) {{\n{marked}for (;;) {{ f(); }}\n}}\n")
     assert said in outer
     assert ("must stand inside" in outer) == (kinds[0] != "for")
+
+
+@pytest.mark.parametrize("kinds", [("for", "grid_stride"), ("grid_stride", "for")])
+def test_one_mistake_is_told_once_where_two_annotations_stand(kinds: tuple[str, str]) -> None:
+    """That of the other would be followed by one that goes, too."""
+    marked = "".join(f"#pragma ccc {kind}\n" for kind in kinds)
+    said = complaint(f"__global__ void k(int *x) {{\n{marked}for (;;) {{ f(); }}\n}}\n")
+    told = 'stands before "for (;;) { f(); }"; remove it, since "ccc for" stands there, too, or put'
+    assert f'"ccc grid_stride" {told} it on the line before a kernel' in said
+    assert said.count("error:") == 1
 
 
 @pytest.mark.parametrize(

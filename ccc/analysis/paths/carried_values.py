@@ -29,6 +29,7 @@ from ccc.analysis.paths.reductions import (
 )
 from ccc.analysis.polled import roots
 from ccc.analysis.slicing import Region, slice_region
+from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Register
 from ccc.ptx.opcodes import LOADS, PLAIN_ACCESSES, Effect
@@ -58,6 +59,8 @@ KEEP_OUT = "; keep that out of the loop, or remove the annotation"
 """Of what a loop does with the variable of a reduction beside its updates."""
 
 SET_IN_LOOP = "declare the variable in the loop, or give it a value there"
+
+AS_WHILE = 'mark that loop "ccc while"'
 
 TOO_NARROW = "one of less than 32 bits may have to be an int"
 
@@ -128,9 +131,14 @@ def _way_by_its_loop(path: CheckedPath, facts: Facts) -> str:
     if needs_no_tasks(path.turn, path.loop.loop, facts):
         return f"{WHOLE}, if it only adds it up, with the reduction; or "
     return (
-        'mark that loop "ccc while", so that this branch can be collected in it, which '
+        f"{as_while(path.parent.marker)}, so that this branch can be collected in it, which "
         "gains only where lanes need different numbers of its turns; or "
     )
+
+
+def as_while(marker: Marker) -> str:
+    """How to mark a loop otherwise that may have reductions, which that kind has not."""
+    return AS_WHILE + ", without the reduction" * bool(declared_operations(marker))
 
 
 def _maker(

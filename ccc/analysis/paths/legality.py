@@ -9,7 +9,7 @@ from ccc.analysis.callees import allocates, called, callee
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.convergence import find_reconvergence
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.carried_values import hands_on
+from ccc.analysis.paths.carried_values import as_while, hands_on
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import (
     AnnotatedLoop,
@@ -42,7 +42,6 @@ _MEETING = (*EXCHANGES, "activemask")
 
 LEAVE_IT = "remove this annotation"
 """Where what follows needs what the loop computes, and so can stand nowhere else."""
-AS_WHILE = 'mark that loop "ccc while", so that tasks take along what follows it'
 
 
 def check_loop(found: FoundLoop, path: FoundPath, facts: Facts) -> AnnotatedLoop:
@@ -237,7 +236,7 @@ def _ways_out(around: Path, blocks: Collection[str], apart: str, facts: Facts) -
     """What can be done where a path may access the same memory as other blocks, if they are not to
     be told ``apart``; only that where these may be able to stand elsewhere, or be independent."""
     if around.marker.kind == "variable":
-        return f"; {AS_WHILE}{apart}"
+        return f"; {as_while(around.marker)}, so that tasks take along what follows it{apart}"
     webs = frozenset[Register]().union(*(a.registers for a in around.loop.accumulators))
     if blocks is not around.rest or not hands_on(around, webs, facts):
         return apart
