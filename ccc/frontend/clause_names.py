@@ -41,6 +41,8 @@ _READING = (
 
 _SUMS = ("+", "^")
 """The operations whose variables no branch may ask for to update them."""
+_FLAGS = ("&", "|")
+"""Those by which flags are cleared and set."""
 _BRANCHES = ("if_statement", "switch_statement")
 _NO_VARIABLE = "the loop uses as a pointer or an array; name variables, one for each element"
 
@@ -94,7 +96,9 @@ class ClauseNames:
         first = next(found, None) or self._whole_structure(placed)
         if first is not None:
             return [first]
-        others = (self._other_operation, self._set_otherwise, self._read_in_between)
+        others = (
+            self._other_operation, self._set_otherwise, self._read_in_between, self._set_along,
+        )  # fmt: skip
         wrong: dict[str, WrongName] = {}
         for one in (one for other in others for one in other(placed)):
             wrong.setdefault(one.name, one)
@@ -256,7 +260,9 @@ class ClauseNames:
             operation = written[ptx]
             found = {_update(use, name) for use in uses.get(name, ()) if not _is_read(use)}
             (other,) = found if len(found) == 1 else {None}
-            other = other or _kept(placed.statement, name)
+            other = other or reductions.kept(placed.statement, name)
+            if other is None and operation in _FLAGS and name in uses:
+                other = reductions.flagged(placed.statement, name)
             if other not in (None, operation):
                 is_one = other in written.values()
                 why = f"and not by {operation}" if is_one else "which no reduction is by"
@@ -293,6 +299,18 @@ class ClauseNames:
                     "remove it from the clause",
                     name,
                 )
+
+    def _set_along(self, placed: Placed) -> Iterator[WrongName]:
+        """What needs no reduction, since it is only set where the least or the most is, of which
+        there is one."""
+        uses, loop = self._uses(placed), placed.statement
+        named = [(reductions.written(ptx), name) for ptx, name in placed.pragma.reductions]
+        for best, by in ((best, by) for by, best in named if (by, best) in updates.extremes(loop)):
+            along = reductions.only_set_with(loop, best, by)
+            for other, name in named:
+                if name in along and name in uses:
+                    told = f'"{name}" is only set where "{best}" is, and is not updated by {other}'
+                    yield WrongName(f"{told}: it goes with that; remove it from the clause", name)
 
     def _unless_reached(self, placed: Placed, name: str) -> str | None:
         """The variable, unless the loop may update it without naming it: through a pointer or a
@@ -351,13 +369,6 @@ def _read_as(loop: Node, name: bytes) -> str | None:
     if updates.is_index(loop, name):
         return "as an index"
     return "in a condition" if updates.is_asked_for(loop, name) else None
-
-
-def _kept(loop: Node, name: str) -> str | None:
-    """``min`` or ``max``, where a loop does nothing with a variable but to keep that in it, by
-    branches."""
-    every = (by for by, one in updates.extremes(loop) if one == name)
-    return next((by for by in every if updates.misuse(loop, name, by) is None), None)
 
 
 def _parts(name: str) -> list[bytes]:

@@ -144,6 +144,21 @@ def _text(name: bytes) -> str:
     return name.decode(errors="replace")
 
 
+def kept(loop: Node, name: str) -> str | None:
+    """``min`` or ``max``, where a loop does nothing with a variable but to keep that in it, by
+    branches."""
+    every = (by for by, one in updates.extremes(loop) if one == name)
+    return next((by for by in every if updates.misuse(loop, name, by) is None), None)
+
+
+def flagged(loop: Node, name: str) -> str | None:
+    """``|`` or ``&``, where a loop does nothing with a variable but to set a flag, or to clear
+    it."""
+    found = {updates.flag(change) for change in updates.changes_of(loop, name.encode())}
+    (by,) = found if len(found) == 1 else {None}
+    return by if by and updates.misuse(loop, name, by) is None else None
+
+
 def otherwise(loop: Node, name: str, by: str) -> Node | None:
     """Where a loop certainly sets a variable to what is no update by an operation."""
     base = name.partition(".")[0].encode()
@@ -157,6 +172,27 @@ def otherwise(loop: Node, name: str, by: str) -> Node | None:
         if not is_plain or value is None or _is_other(value, base, by, own):
             return change
     return None
+
+
+def only_set_with(loop: Node, best: str, by: str) -> set[str]:
+    """The variables that a loop sets in nothing but the branches that keep the least or the most
+    in another one, and that it does not update otherwise there."""
+    every = [(change, _text(updates.name_of(base))) for change, base in updates.changes(loop)]
+    taken = [
+        branch.child_by_field_name("consequence")
+        for operation, name, branch in updates.extreme_branches(loop)
+        if (operation, name) == (by, best)
+    ]
+
+    def is_along(change: Node) -> bool:
+        is_inside = any(
+            one.start_byte <= change.start_byte < one.end_byte for one in taken if one is not None
+        )
+        return is_inside and updates.operation(change) is None
+
+    return {name for _, name in every if name != best} - {
+        name for change, name in every if not is_along(change)
+    }
 
 
 def _is_compared(change: Node, base: bytes) -> bool:

@@ -149,6 +149,10 @@ for (int i = 0; i < 9 && j < 90; i++, j += 2, steps++) {{
         ("max", "if (x[i] < s) s = x[i];", "min"),
         ("+", "if (x[i] > s) s = x[i]; f(s);", None),
         ("max", "if (x[i] > s) s = x[i];", None),
+        ("&", "s = true;", "|"),
+        ("|", "if (x[i] > 3) s = 0;", "&"),
+        ("&", "s = true; f(s);", None),
+        ("|", "s = 1;", None),
     ],
 )
 def test_a_reduction_by_another_operation(operation: str, updates: str, told: str | None) -> None:
@@ -157,6 +161,24 @@ def test_a_reduction_by_another_operation(operation: str, updates: str, told: st
     said = [warning.message for warning in mark(text, "k.cu", macros={"UPDATE": ""}).warnings]
     expected = f'the loop updates "s" by {told}, and not by {operation}; write reduction({told}: s)'
     assert said == ([expected] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("clauses", "branch", "told"),
+    [
+        ("reduction(max: s) reduction(max: m)", "s = x[i]; m = i;", "max"),
+        ("reduction(max: s) reduction(+: m)", "{ m = x[0]; s = x[i]; }", "+"),
+        ("reduction(max: s, m)", "m = max(m, i); s = x[i];", None),
+        ("reduction(max: s)", "m = i; s = x[i];", None),
+        ("reduction(max: m) reduction(+: s)", "m = i; s = x[i];", None),
+    ],
+)
+def test_a_reduction_of_what_goes_with_another(clauses: str, branch: str, told: str | None) -> None:
+    text = loop(f"#pragma ccc if\nif (x[i] > s) {{ {branch} }}")
+    text = text.replace("int n)", "int n, int s, int m)").replace("ccc for", f"ccc for {clauses}")
+    said = [warning.message for warning in mark(text, "k.cu").warnings]
+    expected = f'"m" is only set where "s" is, and is not updated by {told}: it goes with that'
+    assert (f"{expected}; remove it from the clause" in said) == (told is not None)
 
 
 @pytest.mark.parametrize(
