@@ -49,8 +49,9 @@ from ccc.ptx.operations import EXTREMES
 from ccc.ptx.types import LANE
 
 OF_ATOMIC = (
-    "if it counts iterations, leave that counter to it, and what it gives to the next iteration; "
-    "else declare in the loop what no iteration needs of another, or remove the annotation"
+    "if it counts iterations, let nothing else in the loop access that counter, and let only the "
+    "next iteration use what it gives; else declare in the loop what no iteration needs of "
+    "another, or remove the annotation"
 )
 _MORE = Effect.READ | Effect.WRITE | Effect.CALL | Effect.OPAQUE | Effect.FENCE
 
@@ -197,21 +198,24 @@ def _places_differ(path: CheckedPath, facts: Facts) -> bool:
 
 
 def _same_memory(atom: Instruction, path: CheckedPath, facts: Facts) -> str:
-    """What of the path may access the same memory as an atomic operation behind it, and what tells
-    them apart."""
+    """What of the path may access the same memory as an atomic operation behind it, what tells
+    them apart, and what else to do about it."""
     apart = facts.memory.apart
     region = instructions_of(path.region, facts)
     others = (one for one in region if one is not atom and not are_other_fields(one, atom, facts))
     found = (facts.memory.find_conflict([one], [atom]) for one in others)
     clashes = sorted(filter(None, found), key=lambda pair: apart.could_be(*pair))
     if not clashes:
-        return ""
+        return f"; {OF_ATOMIC}"
+    if (fence := next((one for one, _ in clashes if one.effects & Effect.FENCE), None)) is not None:
+        after = f", since a fence keeps it behind what is before that{at(fence)}"
+        return f"{after}; remove the annotation"
     clash = clashes[0]  # one that no promise tells apart, if there is any
     can_be_said = apart.could_be(*clash) and all(map(apart.may_be_restricted, clash))
     way_out = (
         ', which cannot be if both pointers are declared "__restrict__"' if can_be_said else ""
     )
-    return f", since the path may access the same memory{at(clash[0])}{way_out}"
+    return f", since the path may access the same memory{at(clash[0])}{way_out}; {OF_ATOMIC}"
 
 
 def _check_owner(
@@ -246,7 +250,7 @@ def _check_owner(
     if culprit is not None and culprit.name == "atom":
         raise Refused(
             "the next iteration needs what an atomic operation after the path gives, and the order "
-            f"of the two may matter{at(culprit)}{_same_memory(culprit, path, facts)}; {OF_ATOMIC}"
+            f"of the two may matter{at(culprit)}{_same_memory(culprit, path, facts)}"
         )
     call = _call_that_gives(culprit, path, facts) if culprit is not None else None
     if call is not None and not facts.memory.find_conflict(
