@@ -17,13 +17,17 @@ from ccc.frontend.syntax import (
     LOOPS,
     cases_of,
     function_around,
+    identifiers_in,
     label_of,
+    loop_around,
 )
 
 if TYPE_CHECKING:
     from ccc.frontend.linemap import LineMap
     from ccc.frontend.placement import Placed, Placement
     from ccc.frontend.syntax import Node
+
+_GRID = b"gridDim"
 
 
 class MarkedStatements:
@@ -117,6 +121,19 @@ class MarkedStatements:
         """The counter of a loop, and what its condition compares that with."""
         placed = self._at(at)
         return compared(placed.statement) if placed else None
+
+    def strides_by_grid(self, at: Span) -> bool:
+        """Whether the loop around a statement, in a kernel that is marked as a whole, goes on by
+        the size of the grid."""
+        placed = self._at(at)
+        loop = loop_around(self._placement.root, placed.at) if placed else None
+        around = self._placement.loops_around(placed) if placed else []
+        step = loop.child_by_field_name("update") if loop else None
+        if placed is None or step is None or [one.name for one in around] != ["grid_stride"]:
+            return False
+        counters = {one.text for one in updates.changed(step)}
+        by = {one.text for one in identifiers_in(step)} - counters
+        return not by.isdisjoint(updates.follows_from(around[0].statement, {_GRID}))
 
     def label(self, at: Span, line: Span) -> str | None:
         """The label of a ``switch`` on a line, without its colon; None if there are several, or one

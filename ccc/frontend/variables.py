@@ -148,6 +148,13 @@ class Suspects(MarkedStatements):
         node = behind.only_there(placed.statement, turn, name.encode()) if placed and turn else None
         return Span(*self._line_of(node)) if node else None
 
+    def set_in(self, at: Span, name: str) -> Span | None:
+        """The line on which a statement sets a variable, if there is one."""
+        placed = self._at(at)
+        found = updates.changed(placed.statement) if placed else ()
+        lines = {self._line_of(n) for n in found if updates.name_of(n) == name.encode()}
+        return Span(*lines.pop()) if len(lines) == 1 else None
+
     def _spoken_of(self, placed: Placed, nodes: Sequence[Node]) -> list[str]:
         """What is carried of some variables, but for what reductions serve, if there is more."""
         calls = list(self._handed(placed.statement))

@@ -298,3 +298,46 @@ def test_nothing_behind_a_loop_may_lead_out_either(tmp_path: Path) -> None:
     assert "the path jumps out of the annotated loop (k.cu:11); leave its loop by break, " in line
     assert "skip by that the rest of the iteration, where nothing may leave the annotated" in line
     assert said(FOUND.replace("LEAVE", "continue"), tmp_path, options) == []
+
+
+STRIDING = """#pragma ccc grid_stride
+__global__ void __launch_bounds__(64) k(const int *lengths, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, all = gridDim.x * blockDim.x;
+    for (; i < n; STEP) {
+        float s = 0;
+#pragma ccc while
+        for (int k = 0; k < lengths[i]; k++) s += __expf(k + s);
+        y[i] = s;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("step", ["i += gridDim.x * blockDim.x", "i += all", "i++"])
+def test_a_loop_over_what_the_grid_has_to_do_is_the_one_to_mark(step: str, tmp_path: Path) -> None:
+    source, options = STRIDING.replace("STEP", step), Options(strategy=COLLECT)
+    (line,) = (one for one in said(source, tmp_path, options) if ":6:1: " in one)
+    assert ('; mark that loop "ccc for", and remove "ccc grid_stride"' in line) == (step != "i++")
+    marked = source.replace("#pragma ccc grid_stride\n", "").replace(
+        "    for (; i", "#pragma ccc for\n    for (; i"
+    )
+    assert said(marked, tmp_path, options) == []
+
+
+def test_what_nvcc_copies_for_no_line_is_told_with_that_of_the_variable(tmp_path: Path) -> None:
+    text = """struct Best { float d; int i; };
+    __global__ void k(const float *x, const float *y, Best *o, int n) {
+        Best best = {1e30f, -1};
+#pragma ccc for
+        for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+            if (x[i] < y[i]) {
+                float d = 0; for (int k = 0; k < 20; k++) d += sqrtf(x[i] + k);
+                if (d < best.d) { best.d = d; best.i = i; }
+            }
+        }
+        o[threadIdx.x] = best;
+    }
+    """
+    (line,) = said(text, tmp_path, Options(strategy=COLLECT))
+    assert 'computes ("best.d", k.cu:9, PTX line ' in line

@@ -169,8 +169,8 @@ def test_a_reduction_of_what_the_loop_does_not_name(before: str, update: str, cl
         (
             "if reduction(+: s)",
             'clause "reduction" does not belong to "ccc if", but to "ccc for" and '
-            '"ccc for variable"; put it at the loop around this, if what it names is declared before '
-            "that, or else remove it",
+            '"ccc for variable"; put it at the loop around this, if what it names is declared '
+            "before that, or else remove it",
         ),
         (
             "for prob(.5)",

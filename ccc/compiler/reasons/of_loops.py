@@ -17,6 +17,10 @@ NO_LOOP = (
     'write a for, while or do loop, and mark that "ccc while": one of goto cannot be marked; or '
     "remove this annotation"
 )
+_OWN_STRIDE = (
+    'mark that loop "ccc for", and remove "ccc grid_stride" from the kernel: the loop goes over '
+    "what the whole grid has to do by itself"
+)
 _JUMPS = ("the path jumps out of ", "the path returns from ")
 
 _NO_TASK = "a branch that does nothing but leave the loop has no task: remove the annotation"
@@ -62,6 +66,13 @@ def with_goto(asked: Inquiry) -> Inquiry:
     ``goto``, which cannot be."""
     found = asked.statements if asked.reason.begins(IN_TURNS) else None
     return asked.advising(NO_LOOP) if found and repeats_by_goto(*found) else asked
+
+
+def with_own_stride(asked: Inquiry) -> Inquiry:
+    """What is said of a loop in a kernel that is marked as a whole, where that loop goes over what
+    the whole grid has to do: it is the one whose iterations are to be collected."""
+    is_meant = asked.reason.begins(IN_TURNS) and asked.suspects.strides_by_grid(asked.at)
+    return asked.advising(_OWN_STRIDE) if is_meant else asked
 
 
 def with_skipped(asked: Inquiry) -> Inquiry:

@@ -28,6 +28,7 @@ from ccc.compiler.reasons.of_loops import (
     what_decides,
     with_goto,
     with_jump,
+    with_own_stride,
     with_skipped,
 )
 from ccc.compiler.reasons.of_members import of_members
@@ -35,6 +36,7 @@ from ccc.compiler.reasons.promised import promised
 from ccc.compiler.reasons.recursive import as_a_loop
 from ccc.compiler.reasons.respelled import named_narrow, respelled, shared_out
 from ccc.compiler.reasons.shown import Shown
+from ccc.compiler.reasons.topics import Topic
 from ccc.compiler.reasons.wanted_clauses import (
     clause_of_sum,
     clauses_of_sums,
@@ -42,6 +44,7 @@ from ccc.compiler.reasons.wanted_clauses import (
     with_choice,
     with_wanted,
 )
+from ccc.errors import Span
 
 _ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
     Hint.BEFORE_IT: bound_of_loop,
@@ -95,7 +98,7 @@ def told(asked: Inquiry) -> str:
     for step, hints in _STEPS:
         if hints is None or asked.reason.slot(*hints):
             asked = step(asked)
-    return _text(_answered(with_goto(with_jump(asked)), _ANSWERS))
+    return _text(_answered(with_own_stride(with_goto(with_jump(asked))), _ANSWERS))
 
 
 def told_of_gain(asked: Inquiry) -> str:
@@ -111,6 +114,13 @@ def _answered(asked: Inquiry, answers: Mapping[Hint, Callable[[Inquiry], str | N
     return asked.of(reason)
 
 
+def _where_set(asked: Inquiry) -> Span | None:
+    """Where the statement sets what is meant, for an instruction that comes from no line, as where
+    nvcc copies a value."""
+    meant = asked.names if asked.reason.topic is Topic.CARRIED else ()
+    return asked.suspects.set_in(asked.at, meant[0]) if len(meant) == 1 else None
+
+
 def _text(asked: Inquiry) -> str:
     """What is said in the end."""
     names = asked.names if len(asked.names) <= _MOST_NAMED else ()
@@ -122,7 +132,7 @@ def _text(asked: Inquiry) -> str:
 
     def place(shown: Shown) -> str:
         """An instruction with its line, and the first with the variables."""
-        span = asked.lines.of(shown.line)
+        span = asked.lines.of(shown.line) or (_where_set(asked) if unnamed else None)
         line = f"{span.file}:{span.line}, " if span else ""
         return f"({unnamed.pop() if unnamed else ''}{line}{str(shown).removeprefix('(')}"
 
