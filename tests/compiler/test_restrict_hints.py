@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from saying import said
 
-from ccc.analysis.paths.legality import AS_WHILE
+from ccc.analysis.paths.carried_values import AS_WHILE
 from ccc.options import COLLECT, Options
 
 pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
