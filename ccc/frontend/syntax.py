@@ -31,6 +31,13 @@ _LONGEST_LABEL = 20
 _INNER = re.compile(rb"\{[^{}]*\}")
 """A block that holds no other."""
 _VALUE = re.compile(rb"\s*=[^;,]*(?=[;,])")
+_VECTOR = re.compile(rb"(u?(?:char|short|int|long|longlong)|float|double)([1-4])")
+"""The structures that CUDA declares, of so many numbers."""
+_ELEMENTS = {
+    b"longlong": b"long", b"ulonglong": b"unsigned", b"uchar": b"unsigned", b"ushort": b"unsigned",
+    b"uint": b"unsigned", b"ulong": b"unsigned",
+}  # fmt: skip
+_XYZW = (b"x", b"y", b"z", b"w")
 _LONG_BLANK = re.compile(rb"[ \t\r\n]{1000,}")
 _TOKEN = re.compile(rb"[{}]|" + NO_CODE, re.DOTALL | re.VERBOSE)
 _DEVICE = re.compile(
@@ -136,6 +143,8 @@ def members_of(kind: bytes, code: bytes) -> bytes:
     known, or there are several of a name."""
     if kind.endswith(b"}"):
         return kind[kind.index(b"{") + 1 : -1]
+    if vector := _VECTOR.fullmatch(kind.split()[-1]):
+        return b"%s %s;" % (_ELEMENTS.get(vector[1], vector[1]), b", ".join(_XYZW[: int(vector[2])]))
     head = re.compile(rb"\b(?:struct|class)\s+" + re.escape(kind.split()[-1]) + rb"\b[^;{}()]*\{")
     found = [match.end() for match in head.finditer(code)]
     return code[found[0] : closing_brace(code, found[0] - 1) - 1] if len(found) == 1 else b""

@@ -86,3 +86,38 @@ def test_what_is_no_structure_of_the_code() -> None:
     assert (
         structure_of(b"S", b"struct S { int a; }; namespace n { struct S { float a; }; }") is None
     )
+
+
+VECTOR = """__device__ float2 operator+(float2 s, float2 t) { return make_float2(s.x + t.x, s.y + t.y); }
+__global__ void k(const float *x, float *y, int n) {
+    float2 s = make_float2(0, 0);
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0.5f) s = s + make_float2(expf(x[i]), 1);
+    }
+    y[threadIdx.x] = s.x + s.y;
+}
+"""
+
+
+@pytest.mark.slow
+def test_the_members_of_a_vector_of_cuda_are_named(tmp_path: Path) -> None:
+    (line,) = said(VECTOR.replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    assert "name those on the loop: reduction(+: s.x, s.y); else remove" in line
+    whole = VECTOR.replace("CLAUSE", "reduction(+: s)")
+    told, line = said(whole, tmp_path, Options(strategy=COLLECT))
+    assert 'no effect on "s", which is a structure; name the members that the loop updates' in told
+    assert "may only be updated" not in line
+    members = VECTOR.replace("CLAUSE", "reduction(+: s.x, s.y)")
+    assert said(members, tmp_path, Options(strategy=COLLECT)) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "members"),
+    [(b"float3", "xyz"), (b"const uint2", "xy"), (b"longlong4", "xyzw"), (b"double1", "x")],
+)
+def test_a_vector_of_cuda_has_members(kind: bytes, members: str) -> None:
+    found = structure_of(kind, b"struct S { float a; };")
+    assert found is not None
+    assert found.open == [*members]
