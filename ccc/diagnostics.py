@@ -15,9 +15,8 @@ from ccc.demangle import demangle
 from ccc.errors import CccError, Span, render
 from ccc.likewise import joined, likewise, with_copy
 from ccc.remark import (
-    LATER,
     LEFT,
-    LOSES,
+    NOTED,
     OF_ALL,
     PLACE,
     Remark,
@@ -30,7 +29,8 @@ from ccc.remark import (
 
 _MOST_NAMED = 3
 _MOST_CASES = 12
-_VERB = re.compile(rf"{LEFT}|{LATER}|{LOSES}| does not apply: ")
+_NOTED = tuple(verb for _, verb in NOTED)
+_VERB = re.compile("|".join([LEFT, *_NOTED, " does not apply: "]))
 _SITE = re.compile(rf"(?:[^\s(),\"]+:\d+, )?{PLACE.pattern}")
 """A place with that in the source, which is not the same in cases of a switch."""
 
@@ -202,7 +202,7 @@ def _like_the_first(mine: Sequence[_Said], arms: int) -> Iterator[_Said]:
     first, alike = mine[0], said_of == arms and len({one.text for one in mine}) == 1
     for said in mine:
         text = said.text if said is first else likewise(first.text, said.text, first.name)
-        if said.verb in (LEFT, LATER, LOSES):
+        if said.verb in (LEFT, *_NOTED):
             yield replace(said, head=said.what, text=text)
         elif alike and not said.copy:
             yield said

@@ -45,6 +45,12 @@ LOSES = " may lose what it writes: "
 """The same where several tasks may change one place at the same time."""
 MAY_LOSE = "may_lose"
 """What the report calls the reason of that."""
+TIMES = " takes the time that it waits: "
+"""The same where clocks are read around that."""
+TIMES_WAITING = "times_waiting"
+"""What the report calls the reason of that."""
+NOTED = ((MAY_LOSE, LOSES), (ENDS_LATER, LATER), (TIMES_WAITING, TIMES))
+"""What is told of paths that were transformed, by the key of the reason; the first counts."""
 DECLINED = ") does not apply: "
 """What follows a strategy that does not apply where that is said."""
 ASKED_IN = "asked_in"
@@ -161,7 +167,7 @@ class Remark:
     @property
     def note(self) -> CccError | None:
         """What a user may want to know who is not to be warned: of want of room a warning tells."""
-        for key, verb in ((MAY_LOSE, LOSES), (ENDS_LATER, LATER)):
+        for key, verb in NOTED:
             if self.applied and key in self.details:
                 return CccError(f"{self.what}{verb}{self.details[key]}", self.position)
         warned = "" if self.denial is None else str(self.declined)

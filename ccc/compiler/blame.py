@@ -18,10 +18,10 @@ from ccc.compiler.reasons.steps import told, told_of_gain
 from ccc.compiler.source_lines import SourceLines
 from ccc.errors import Span
 from ccc.frontend.marking import Marked
-from ccc.remark import ENDS_LATER, MAY_LOSE, Remark
+from ccc.remark import NOTED, Remark
 
 _TEXTS = ("reason", "declined")
-_MORE_TEXTS = ("shared_out_reason", ENDS_LATER, MAY_LOSE)
+_MORE_TEXTS = ("shared_out_reason", *(key for key, _ in NOTED))
 
 
 class Blame:

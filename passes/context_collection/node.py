@@ -15,7 +15,7 @@ from ccc.ir.operands import Register
 from ccc.passes.context_collection.layout import Plan
 from ccc.passes.strategies.uniform import UNIFORM
 from ccc.ptx.types import WARP_SIZE
-from ccc.remark import ENDS_LATER, MAY_LOSE
+from ccc.remark import ENDS_LATER, MAY_LOSE, TIMES_WAITING
 
 
 def move(register: Register) -> str:
@@ -109,6 +109,8 @@ class Node:
             details[ENDS_LATER] = path.ends_later
         if path.may_lose is not None and plan.strategy != UNIFORM.name:
             details[MAY_LOSE] = path.may_lose
+        if path.timed is not None and plan.strategy != UNIFORM.name:
+            details[TIMES_WAITING] = path.timed
         plan.record.apply(plan.strategy, details)
 
 

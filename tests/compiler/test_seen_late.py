@@ -145,3 +145,30 @@ def test_what_may_be_another_element_is_to_be_read_before_it_only_then(tmp_path:
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
     assert "; if that is never the same place, read it before the path" in line
     assert line.endswith(f"; else {DEPENDENT}: remove the annotation [in k]")
+
+
+CLOCKED = """__global__ void __launch_bounds__(64) k(long *t, const float *x, float *y, int n) {
+    long spent = 0;
+#pragma ccc for reduction(+: spent)
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        long a = clock64();
+#pragma ccc if
+        if (x[i] > 0.5f) {
+            AGAIN
+            float v = x[i];
+            for (int k = 0; k < 30; k++) v = __expf(v);
+            y[i] = v;
+            spent += clock64() - a;
+        }
+    }
+    t[threadIdx.x] = spent;
+}
+"""
+
+
+def test_who_takes_the_time_of_a_branch_is_told_that_its_task_waits(tmp_path: Path) -> None:
+    (line,) = said(CLOCKED.replace("AGAIN", ""), tmp_path, Options(strategy=COLLECT))
+    head = "k.cu:6:1: remark: path takes the time that it waits: a clock is read before the path"
+    assert line.startswith(f"{head} (k.cu:5, PTX line ")
+    assert " and again in what runs with its task (k.cu:12, PTX line " in line
+    assert said(CLOCKED.replace("AGAIN", "a = clock64();"), tmp_path, Options()) == []

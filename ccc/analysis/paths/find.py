@@ -54,6 +54,7 @@ from ccc.analysis.paths.own_columns import own_columns
 from ccc.analysis.paths.own_memory import check_own_memory
 from ccc.analysis.paths.seen_late import seen_late
 from ccc.analysis.paths.tail_calls import tail_calls
+from ccc.analysis.paths.timed import timed
 from ccc.analysis.paths.waiting import check_waiting
 from ccc.ir.markers import WHOLE_KERNEL
 
@@ -400,13 +401,12 @@ class _Examination:
         Raises:
             Refused: with the reason.
         """
-        facts = self.facts
-        frame = check_own_memory(checked, self.found, facts)
-        check_waiting(checked, facts)
+        frame = check_own_memory(checked, self.found, self.facts)
+        check_waiting(checked, self.facts)
         self._check_independence(checked)
-        late = seen_late(checked, self._invariant_stores[checked.loop], facts)
-        lost = own_columns(checked, facts)
-        return replace(checked, frame=frame, ends_later=late, may_lose=lost)
+        late = seen_late(checked, self._invariant_stores[checked.loop], self.facts)
+        lost, time = own_columns(checked, self.facts), timed(checked, self.facts)
+        return replace(checked, frame=frame, ends_later=late, may_lose=lost, timed=time)
 
     def _check_independence(self, checked: CheckedPath) -> None:
         if checked.loop not in self._invariant_stores:

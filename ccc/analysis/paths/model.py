@@ -153,8 +153,9 @@ class CheckedPath(PlacedPath):
     come: where it ends, the turn is finished, and they are tasks of that loop again.
 
     ``frame`` are the words of the thread's own memory that a task takes along. ``ends_later`` is
-    what users are told where tasks decide whether the loop goes on, and ``may_lose`` where two of
-    them may change one place at the same time.
+    what users are told where tasks decide whether the loop goes on, ``may_lose`` where two of
+    them may change one place at the same time, and ``timed`` where they take the time that they
+    wait for.
     """
 
     continuation: bool
@@ -167,6 +168,7 @@ class CheckedPath(PlacedPath):
     carries_parent: bool = False
     ends_later: str | None = None
     may_lose: str | None = None
+    timed: str | None = None
 
     @property
     def gives_away(self) -> bool:

@@ -28,6 +28,7 @@ from ccc.remark import (
     ENDS_LATER,
     MAY_LOSE,
     PLACE,
+    TIMES_WAITING,
     Remark,
     Report,
     architectures,
@@ -309,6 +310,8 @@ def _lines(remark: Remark) -> Iterator[str]:
         yield f"the loop may end later: {told[ENDS_LATER]}"
     if MAY_LOSE in told:
         yield f"what it writes may be lost: {told[MAY_LOSE]}"
+    if TIMES_WAITING in told:
+        yield f"it takes the time that it waits: {told[TIMES_WAITING]}"
     if "schedule" in told:
         yield f"schedule {told['schedule']}, barrier: {told.get('barrier') or 'none'}"
 
