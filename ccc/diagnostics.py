@@ -15,6 +15,7 @@ from ccc.demangle import demangle
 from ccc.errors import CccError, Span, render
 from ccc.likewise import joined, likewise, with_copy
 from ccc.remark import (
+    CALLS,
     LEFT,
     NOTED,
     OF_ALL,
@@ -38,6 +39,7 @@ _ONE_COPY = (
     'if nvcc unrolled a loop around it, "#pragma unroll 1" there leaves one copy, or "ccc for" '
     "where that lies in the annotated one"
 )
+_ONE_EACH = "each of the {} calls of its function has a copy"
 _ONE_COPY_SERVES = ("unroll", "shared memory")
 """Words of what says how there would be one copy, or that there is room for all."""
 
@@ -224,7 +226,9 @@ def _of_copies(arm: Sequence[tuple[Remark, CccError | None]]) -> _Said | None:
     copy, text = joined(texts, len(arm), PLACE)
     done = [one for one, _ in arm if one.applied]
     if done and verb[0] == LEFT:
-        hint = "" if any(words in text for words in _ONE_COPY_SERVES) else f"; {_ONE_COPY}"
+        calls = first.details.get(CALLS, 1)
+        hint = _ONE_COPY if calls < len(arm) else _ONE_EACH.format(calls)
+        hint = "" if any(words in text for words in _ONE_COPY_SERVES) else f"; {hint}"
         text = f"{text}{hint}; {_others(done)}"
     case = first.details.get("case")
     return _Said(first, message[: verb.start()], verb[0], text, copy, (case,) if case else ())

@@ -55,6 +55,9 @@ DECLINED = ") does not apply: "
 """What follows a strategy that does not apply where that is said."""
 ASKED_IN = "asked_in"
 """What the report calls the file of decisions that asks for what does not apply."""
+CALLS = "calls"
+"""What the report calls in how many places the function of an annotation is called, if in several.
+"""
 IN_SHARED_MEMORY = "fit into shared memory"
 """Words of what is said of stacks that have no room."""
 PLACE = re.compile(r"PTX line \d+: .*?;\)")

@@ -34,7 +34,7 @@ from ccc.passes.launch_shape import MOST_REGISTERS
 from ccc.passes.strategies.registry import FLATTENING, STRATEGY_NAMES
 from ccc.passes.strategies.strategy import LoopStrategy, Strategy
 from ccc.pipeline import Kernel, Pass
-from ccc.remark import ENDS_LATER, MAY_LOSE, TIMES_WAITING
+from ccc.remark import CALLS, ENDS_LATER, MAY_LOSE, TIMES_WAITING
 
 PAGE = DOCS / "annotations.md"
 LEFT_ALONE = "## When a branch is left alone"
@@ -188,6 +188,7 @@ def test_every_key_of_the_report_is_explained() -> None:
     found.add("`is_wish`")  # of what is asked for in vain: tests/passes/test_declined.py
     found.add("`asked_in`")  # of decisions that do not apply: tests/test_decisions.py
     found.add(f"`{MAY_LOSE}`")  # of columns of threads: tests/compiler/test_own_columns.py
+    found.add(f"`{CALLS}`")  # of copies: tests/compiler/test_blame_called.py
     found.add(f"`{TIMES_WAITING}`")  # of clocks: tests/compiler/test_seen_late.py
     found.add(f"`{ENDS_LATER}`")  # of loops that tasks end: tests/compiler/test_seen_late.py
     assert found == keys

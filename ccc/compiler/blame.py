@@ -18,7 +18,7 @@ from ccc.compiler.reasons.steps import told, told_of_gain
 from ccc.compiler.source_lines import SourceLines
 from ccc.errors import Span
 from ccc.frontend.marking import Marked
-from ccc.remark import NOTED, Remark
+from ccc.remark import CALLS, NOTED, Remark
 
 _TEXTS = ("reason", "declined")
 _MORE_TEXTS = ("shared_out_reason", *(key for key, _ in NOTED))
@@ -67,6 +67,8 @@ class Blame:
             details["culprits"] = [
                 {"file": span.file, "line": span.line, "column": span.column} for span in spans
             ]
+        if remark.reason and (calls := self._suspects.calls(meant)) > 1:
+            details[CALLS] = calls
         if "case" in details:
             details["case"] = self.cases.name(remark)
         if context := details.get("context"):

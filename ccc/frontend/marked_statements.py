@@ -17,7 +17,9 @@ from ccc.frontend.syntax import (
     LOOPS,
     cases_of,
     function_around,
+    function_name,
     identifiers_in,
+    is_in_kernel,
     label_of,
     loop_around,
 )
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
 _GRID = b"gridDim"
+_NAMED = ("template_function", "qualified_identifier", "field_expression")
+"""How functions are called besides by their name alone."""
 
 
 class MarkedStatements:
@@ -122,6 +126,19 @@ class MarkedStatements:
         placed = self._at(at)
         return compared(placed.statement) if placed else None
 
+    def calls(self, at: Span) -> int:
+        """In how many places the text names the function that a statement stands in, as where that
+        is called; 0 if it is a kernel."""
+        placed = self._at(at)
+        home = function_around(placed.statement) if placed else None
+        if home is None or is_in_kernel(home, self._placement.blank):
+            return 0
+        name = function_name(home)
+        uses = (one for one in identifiers_in(self._placement.root) if one.text == name)
+        body = home.child_by_field_name("body") or home
+        outside = (one for one in uses if not home.start_byte <= one.start_byte < body.end_byte)
+        return sum(_is_called(one) for one in outside)
+
     def strides_by_grid(self, at: Span) -> bool:
         """Whether the loop around a statement, in a kernel that is marked as a whole, goes on by
         the size of the grid."""
@@ -171,3 +188,11 @@ class MarkedStatements:
 
     def _line_of(self, node: Node) -> tuple[str, int]:
         return self._lines.line(node.start_byte)
+
+
+def _is_called(name: Node) -> bool:
+    """Whether a function is called where its name stands."""
+    while name.parent is not None and name.parent.type in _NAMED:
+        name = name.parent
+    around = name.parent
+    return around is not None and around.child_by_field_name("function") == name

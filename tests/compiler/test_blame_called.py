@@ -124,3 +124,32 @@ def test_of_what_comes_of_a_function_the_sum_of_its_loop_is_to_be_named(tmp_path
     assert line.count("say so on the loop, by the variable's name there") == 2
     assert "counts iterations" not in line
     assert said(BLOOM.replace("CLAUSE", "reduction(+: mine)"), tmp_path, options) == []
+
+
+INSTANCES = """template <class Op> __device__ float fold(const float *x, int n, Op op) {
+    float a = 0;
+#pragma ccc for reduction(+: a)
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 1) {
+            float v = x[i];
+            for (int k = 0; k < 30; k++) v = sqrtf(v + k);
+            a = op(a, v);
+        }
+    }
+    return a;
+}
+__global__ void __launch_bounds__(64) k(const float *x, float *y, int n) {
+    y[threadIdx.x] = fold(x, n, [](float a, float b) { return a + b; });
+    SECOND
+}
+"""
+
+
+def test_copies_of_several_calls_are_not_told_to_be_unrolled(tmp_path: Path) -> None:
+    second = "y[threadIdx.x] += fold(x, n, [](float a, float b) { return a * b + 1; });"
+    text, options = INSTANCES.replace("SECOND", second), Options(strategy=COLLECT)
+    (line,) = said(text, tmp_path, options)
+    assert "path (copy 2 of 2) left as it was: " in line
+    assert "; each of the 2 calls of its function has a copy; the other copy is applied" in line
+    assert "unroll" not in line
