@@ -144,7 +144,10 @@ def members_of(kind: bytes, code: bytes) -> bytes:
     if kind.endswith(b"}"):
         return kind[kind.index(b"{") + 1 : -1]
     if vector := _VECTOR.fullmatch(kind.split()[-1]):
-        return b"%s %s;" % (_ELEMENTS.get(vector[1], vector[1]), b", ".join(_XYZW[: int(vector[2])]))
+        return b"%s %s;" % (
+            _ELEMENTS.get(vector[1], vector[1]),
+            b", ".join(_XYZW[: int(vector[2])]),
+        )
     head = re.compile(rb"\b(?:struct|class)\s+" + re.escape(kind.split()[-1]) + rb"\b[^;{}()]*\{")
     found = [match.end() for match in head.finditer(code)]
     return code[found[0] : closing_brace(code, found[0] - 1) - 1] if len(found) == 1 else b""

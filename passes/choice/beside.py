@@ -17,9 +17,9 @@ from ccc.pipeline import Kernel
 
 
 def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
-    """Let what is chosen for the paths of a kernel know what else there is to tell: which strategies
-    may serve all of an annotation, of which annotation something else is missing, and what is
-    advised of others, whose figures are of the code with all annotations as they are."""
+    """Let what is chosen for the paths of a kernel know what else there is to tell: which
+    strategies may serve all of an annotation, of which annotation something else is missing, and
+    what is advised of others, whose figures are of the code with all annotations as they are."""
     arms: dict[int, list[Chosen]] = {}
     for path, chosen in every.items():
         arms.setdefault(path.marker.identifier, []).append(chosen)
