@@ -55,8 +55,8 @@ def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
         elif access != b"public":
             private.append(part)
     whole = DeclaredStructure([], b";".join(private).strip(b"; \t\r\n"))
-    numbers = (one.decode(errors="replace") for one in numbers_in(kind, code))
-    return whole._replace(open=[one for one in numbers if not whole.hides(one)])
+    members = (one.decode(errors="replace") for one in numbers_in(kind, code))
+    return whole._replace(open=[one for one in members if not whole.hides(one)])
 
 
 def arrays_in(kind: bytes, code: bytes) -> list[bytes]:

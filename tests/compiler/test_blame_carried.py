@@ -228,7 +228,7 @@ TOKENS = """__global__ void k(const int *first, const char *text, int *words, in
 @pytest.mark.slow
 def test_a_lane_that_computes_all_reads_what_nothing_writes(tmp_path: Path) -> None:
     for line, name in zip(
-        said(TOKENS, tmp_path, Options(strategy=COLLECT)), "w in".split(), strict=True
+        said(TOKENS, tmp_path, Options(strategy=COLLECT)), ["w", "in"], strict=True
     ):
         assert "its lane computes all of it for the next iteration" in line
         assert f'("{name}")' in line

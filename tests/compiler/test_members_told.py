@@ -88,7 +88,8 @@ def test_what_is_no_structure_of_the_code() -> None:
     )
 
 
-VECTOR = """__device__ float2 operator+(float2 s, float2 t) { return make_float2(s.x + t.x, s.y + t.y); }
+VECTOR = """__device__ float2 operator+(float2 s, float2 t)
+{ return make_float2(s.x + t.x, s.y + t.y); }
 __global__ void k(const float *x, float *y, int n) {
     float2 s = make_float2(0, 0);
 #pragma ccc for CLAUSE
