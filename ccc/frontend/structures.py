@@ -39,7 +39,7 @@ def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
     *_, name = [b"", *_ARGUMENTS.sub(b"", kind).split()]
     head = re.compile(rb"\b(struct|class)\s+" + re.escape(name) + rb"\b[^;{}()]*\{")
     found = list(head.finditer(code))
-    if name and not found and (numbers := numbers_in(name, code)):  # of CUDA
+    if name.isalnum() and not found and (numbers := numbers_in(name, code)):  # of CUDA
         return DeclaredStructure([one.decode() for one in numbers], b"")
     if not name or len(found) != 1:
         return None
