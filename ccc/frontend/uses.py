@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from ccc.frontend import unset, updates
 from ccc.frontend.syntax import (
+    DECLARING,
     declarations,
     declared_in,
     identifiers_in,
+    innermost,
     is_number,
     parameters,
     restricted_parameters,
@@ -26,6 +28,7 @@ _SHARED = re.compile(rb"__shared__|__attribute__\s*\(\(\s*shared\s*\)\)")
 _OF_ALL = re.compile(rb"__(?:device|managed)__|__attribute__\s*\(\(\s*(?:device|managed)\s*\)\)")
 _TO_CONSTANTS = re.compile(rb"\bconst\b[^*&]*\*")
 _WIDE = re.compile(rb"(?:std::)?(?:u?int64_t|size_t)|(?:(?:un)?signed +)?long +long(?: +int)?")
+_VOLATILE = re.compile(rb"\bvolatile\b")
 _REGISTERS = {"f32": b"float", "f64": b"double"}
 """Of which type a plain number is that a register of such a type holds."""
 INTEGER = "integer"
@@ -123,6 +126,33 @@ def may_hold(kind: str, variable: Node) -> bool:
     if kind == INTEGER:
         return text not in _REGISTERS.values()
     return kind not in _REGISTERS or not text or not is_number(text) or text == _REGISTERS[kind]
+
+
+def may_be_at(name: bytes, function: Node, kind: str, *, is_volatile: bool) -> bool:
+    """Whether an access may be to what a variable of a function leads to, by the declaration of
+    that, if there is one.
+
+    Args:
+        name: the variable.
+        function: the function.
+        kind: the PTX type of what is read or written.
+        is_volatile: whether that is volatile; then it is done as it is written.
+    """
+    of_name = (
+        node
+        for node in updates.every(function, lambda node: node.type in DECLARING)
+        for one in node.children_by_field_name("declarator")
+        if (found := innermost(one)[0]) is not None and found.text == name
+    )
+    declared = next(of_name, None)
+    element = declared.child_by_field_name("type") if declared else None
+    if declared is None or element is None or not is_number(element.text or b""):
+        return True
+    if is_volatile and not _VOLATILE.search(declared.text or b""):
+        return False
+    if kind in _REGISTERS:
+        return element.text == _REGISTERS[kind]
+    return not is_volatile or element.text not in _REGISTERS.values()
 
 
 def _is_wide(variable: Node) -> bool:

@@ -22,7 +22,6 @@ from ccc.frontend.syntax import (
     type_of,
 )
 from ccc.frontend.uses import (
-    INTEGER,
     accessed,
     by_atomics,
     handed_on,
@@ -113,7 +112,7 @@ class Suspects(MarkedStatements):
         copies = self._copied(placed, places, here, kind) if about == "carried" else []
         here = here if here or about in _IN_MEMORY else copies or found
         if about == "carried":
-            fitting = [one for one in here if may_hold(kind, one)] if kind == INTEGER else here
+            fitting = [one for one in here if may_hold(kind, one)] if kind else here
             return self._spoken_of(placed, copies or fitting or here)
         if about == "arrays":
             return own_arrays.names(here)

@@ -51,3 +51,20 @@ def test_what_a_clause_serves_is_shown_and_not_what_is_read_beside_it(
     assert ": add.s32 " in told
     assert f"reduction(+: {name})" in told
     assert said(source.replace("CLAUSE", f"reduction(+: {name})"), tmp_path, options) == []
+
+
+SEVERAL = """__global__ void k(const float *x, float *y, int n) {
+    float most = 0, all = 1; int found = 0, times = 1;
+#pragma ccc for reduction(+: most)
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 1) { most = fmaxf(most, logf(x[i])); found |= i; all *= x[i]; times *= 3; }
+    }
+    y[threadIdx.x] = most * all + found + times;
+}
+"""
+
+
+def test_of_many_variables_on_a_line_those_of_the_type_are_named(tmp_path: Path) -> None:
+    *_, line = said(SEVERAL, tmp_path, Options(strategy=COLLECT))
+    assert '("most" or "all", k.cu:6, ' in line

@@ -389,3 +389,24 @@ def test_of_an_atomic_operation_nothing_is_named_that_is_only_read(tmp_path: Pat
     (line,) = (one for one in lines if "a lock may be held when the path begins" in one)
     assert "img" not in line
     assert line.endswith("or before it, or remove this annotation [in merge]")
+
+
+SOLVED = """__global__ void k(const int *row, const int *col, const double *val,
+                  volatile double *x, volatile int *ready, int n) {
+#pragma ccc for
+    for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < n; r += gridDim.x * blockDim.x) {
+        double s = 1;
+        int k = row[r];
+#pragma ccc while
+        while (k < row[r + 1] - 1) if (ready[col[k]]) { s -= val[k] * x[col[k]]; k++; }
+        x[r] = s / val[k];
+        __threadfence();
+        ready[r] = 1;
+    }
+}
+"""
+
+
+def test_of_all_pointers_on_a_line_that_is_named_whose_type_is_looked_at(tmp_path: Path) -> None:
+    (line,) = said(SOLVED, tmp_path, Options(strategy=COLLECT))
+    assert '("ready", k.cu:8, PTX line ' in line

@@ -8,8 +8,8 @@ from ccc.analysis.paths.induction import LAST_TURN
 from ccc.compiler.reasons.inquiry import Inquiry
 from ccc.compiler.reasons.topics import Topic
 from ccc.frontend import spellings
-from ccc.frontend.syntax import identifiers_in
-from ccc.frontend.uses import INTEGER, may_hold
+from ccc.frontend.syntax import function_around, identifiers_in
+from ccc.frontend.uses import INTEGER, may_be_at, may_hold
 from ccc.ptx.opcodes import ATOMICS
 
 _IN_MEMORY = (Topic.ACCESSED, Topic.WRITTEN)
@@ -26,6 +26,8 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
     names = asked.suspects.names(asked.at, about, asked.places, kind, asked.remark.arm, asked.case)
     if topic is Topic.HANDED and any("pred" in one.opcode.modifiers for one in reason.shown):
         names = _flags(asked) or names
+    if topic in _IN_MEMORY:
+        names = _of_type(asked, names)
     if reason.says(LAST_TURN):
         names = _read_outside(asked, names, kind)
     if not names and topic is Topic.UNINITIALISED:
@@ -44,6 +46,20 @@ def _about(asked: Inquiry) -> str | None:
         return "shared"
     is_atomic = any(one.opcode.name in ATOMICS for one in reason.shown[:1])
     return "atomic" if is_atomic else reason.topic
+
+
+def _of_type(asked: Inquiry, names: list[str]) -> list[str]:
+    """Those of some variables that an access may be to, by their declarations; all if none is."""
+    found = asked.statements
+    function = function_around(found[0]) if found else None
+    first = next(iter(asked.reason.shown), None)
+    if function is None or first is None or not first.opcode.types:
+        return names
+    kind, is_volatile = first.opcode.types[-1], "volatile" in first.opcode.modifiers
+    fitting = [
+        one for one in names if may_be_at(one.encode(), function, kind, is_volatile=is_volatile)
+    ]
+    return fitting or names
 
 
 def _flags(asked: Inquiry) -> list[str]:
