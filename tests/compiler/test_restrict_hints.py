@@ -10,7 +10,7 @@ from saying import said
 from ccc.analysis.paths.carried_values import AS_WHILE
 from ccc.options import COLLECT, Options
 
-ALONG = f"{AS_WHILE}, so that tasks take along what follows it"
+TAKEN_ALONG = f"{AS_WHILE}, so that tasks take along what follows it"
 pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
 
 TYPES = """struct Lists { int *next, *value, *last; };
@@ -181,7 +181,7 @@ def test_what_a_task_shares_with_what_follows_is_shown_on_both_sides(tmp_path: P
     line = behind(tmp_path, "int *x, int *y", "", read="x")
     assert 'what follows the loop around it ("z" or "x", k.cu:11, PTX line ' in line
     assert "which would no longer wait for it (k.cu:9, PTX line " in line
-    assert line.endswith(f"; {ALONG} [in k]")
+    assert line.endswith(f"; {TAKEN_ALONG} [in k]")
 
 
 def test_tasks_of_a_while_take_along_what_follows_it(tmp_path: Path) -> None:
@@ -193,10 +193,10 @@ def test_tasks_of_a_while_take_along_what_follows_it(tmp_path: Path) -> None:
 def test_what_only_seems_to_be_shared_with_what_follows_can_be_said(tmp_path: Path) -> None:
     line = behind(tmp_path, "int *x, int *y", "")
     apart = "if the pointers of both never lead to the same memory"
-    assert f'{ALONG}; or, {apart}, declare them "__restrict__" [in k]' in line
+    assert f'{TAKEN_ALONG}; or, {apart}, declare them "__restrict__" [in k]' in line
     assert behind(tmp_path, "int *__restrict__ x, int *y", "") == ""
     line = behind(tmp_path, "Rows g", "g.")
-    assert f"{ALONG}; or, {apart}, promise noalias of them [in k]" in line
+    assert f"{TAKEN_ALONG}; or, {apart}, promise noalias of them [in k]" in line
     assert behind(tmp_path, "Rows g", "g.", clauses="noalias(g.x, g.y, z)") == ""
 
 

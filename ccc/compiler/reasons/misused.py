@@ -46,7 +46,8 @@ def or_removed(asked: Inquiry) -> Inquiry:
     """With what else can be done, where nobody knows what the loop does more, and nothing follows
     but that it may not."""
     slot = asked.misused
-    if slot is None or asked.reason.slot(Hint.IN_THE_WAY) or not asked.reason.ends_with(slot):
+    knows_more = asked.reason.slot(Hint.IN_THE_WAY, Hint.TOO_NARROW)
+    if slot is None or knows_more or not asked.reason.ends_with(slot):
         return asked
     return asked.filled(Hint.MISUSED, replace(slot, pieces=(*slot.pieces, f"; else {REMOVE}")))
 
