@@ -101,7 +101,7 @@ def test_what_has_to_be_an_int_is_named(tmp_path: Path) -> None:
     line = branch(
         tmp_path, "unsigned char b = 0; float sum = 0;", clauses, behind=spelled, used=used
     )
-    assert line.endswith('; "b" may have to be an int; else remove the annotation [in k]')
+    assert line.endswith('; "b" may have to be an int [in k]')
     assert branch(tmp_path, "int b = 0; float sum = 0;", clauses, behind=spelled, used=used) == ""
 
 

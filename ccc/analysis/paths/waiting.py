@@ -162,11 +162,12 @@ def _check_beginning(spin: Spin, path: CheckedPath, later: Collection[str], fact
     Raises:
         Refused: one may.
     """
-    before, conditions = _before(path, facts), LoopConditions(path.loop.loop, facts)
-    if spin.blocks == path.loop.loop.blocks:
-        before = spin.blocks - path.blocks  # who tries again may have taken it an iteration before
+    conditions = LoopConditions(path.loop.loop, facts)
     for poll in spin.anew:
         mine = replace(spin, polls=(poll,))
+        before = _before(path, facts)
+        if _is_kept(mine, path, facts):  # it may have been taken an iteration before
+            before = path.loop.loop.blocks - path.blocks
         if path.entry not in holding(mine, before, conditions, facts, by_name=True):
             continue
         if spin.blocks <= path.blocks:
@@ -181,6 +182,17 @@ def _check_beginning(spin: Spin, path: CheckedPath, later: Collection[str], fact
                 "a lock may be held when the path begins, for which others wait beside it or "
                 f"behind it{at(poll)}; {_TAKE}"
             )
+
+
+def _is_kept(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
+    """Whether a lane may go on to the next iteration with what it has taken in a loop that waits:
+    it tries again as an iteration, or nothing behind where it has waited gives that back."""
+    loop = path.loop.loop
+    if spin.blocks == loop.blocks:
+        return True
+    behind = instructions_of(loop.behind(spin.blocks, facts.graph) - spin.blocks, facts)
+    takes = not _only_looks(spin.poll, facts) and spin.blocks.isdisjoint(path.blocks)
+    return takes and not any(may_end(spin, one, facts) for one in behind)
 
 
 _TAKE = "take it and give it back in the path, or before it, or remove this annotation"
