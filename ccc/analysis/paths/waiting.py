@@ -86,7 +86,7 @@ def _check_event(spin: Spin, path: CheckedPath, facts: Facts) -> None:
         _check_draws(spin, path, facts)
     there = "" if spin.poll.effects & Effect.CALL else at(ending)  # of all that a call may look at
     raise Refused(
-        f"lanes wait{at(spin.poll)} until another iteration has written there{there}, whose "
+        f"lanes wait{at(_likely(spin, ending, facts))} until another iteration has written there{there}, whose "
         "task may be set aside; iterations that wait for one another are not independent: "
         f"remove the annotation{_way_out_if_apart(spin.poll, spin, path, facts)}"
     )
@@ -303,6 +303,12 @@ def _has_other_name(one: Instruction, poll: Instruction, facts: Facts) -> bool:
     """Whether what an instruction writes is what lanes look at only if two names are of one."""
     mine, others = roots(poll, facts), roots(one, facts)
     return mine is None or others is None or mine.isdisjoint(others)
+
+
+def _likely(spin: Spin, ending: Instruction, facts: Facts) -> Instruction:
+    """What lanes look at most likely where something written ends their waiting."""
+    ended = (one for one in spin.polls if ended_by(replace(spin, polls=(one,)), ending, facts))
+    return min(ended, key=lambda one: _far_from(one, ending, facts), default=spin.poll)
 
 
 def _far_from(poll: Instruction, other: Instruction, facts: Facts) -> tuple[bool, bool, int]:
