@@ -86,9 +86,9 @@ def _check_event(spin: Spin, path: CheckedPath, facts: Facts) -> None:
         _check_draws(spin, path, facts)
     there = "" if spin.poll.effects & Effect.CALL else at(ending)  # of all that a call may look at
     raise Refused(
-        f"lanes wait{at(_likely(spin, ending, facts))} until another iteration has written there{there}, whose "
-        "task may be set aside; iterations that wait for one another are not independent: "
-        f"remove the annotation{_way_out_if_apart(spin.poll, spin, path, facts)}"
+        f"lanes wait{at(_likely(spin, ending, facts))} until another iteration has written "
+        f"there{there}, whose task may be set aside; iterations that wait for one another are "
+        f"not independent: remove the annotation{_way_out_if_apart(spin.poll, spin, path, facts)}"
     )
 
 
