@@ -41,7 +41,7 @@ def holding(
         by_name: only what begins with the same parameter, as far as that is known, takes it; so
             that counters that are in no way told apart from it do not.
     """
-    free = _free_number(spin, facts)
+    free = free_number(spin, facts)
     waits = spin.blocks if spin.blocks < set(blocks) else frozenset[str]()
     own = {label: list(facts.blocks[label].instructions) for label in set(blocks) - waits}
 
@@ -102,11 +102,11 @@ def _exchanges(instruction: Instruction) -> bool:
 
 def gives_back(instruction: Instruction, spin: Spin, facts: Facts) -> bool:
     """Whether an instruction gives back the lock that lanes wait for."""
-    free = _free_number(spin, facts)
+    free = free_number(spin, facts)
     return free is not None and _gives_back(instruction, spin.poll, free, facts)
 
 
-def _free_number(spin: Spin, facts: Facts) -> int | None:
+def free_number(spin: Spin, facts: Facts) -> int | None:
     """What a lock holds that is free: what a compare-and-swap expects, or what an exchange must
     have found for the wait to end. None if that is not one number."""
     loop = spin.loop(facts)

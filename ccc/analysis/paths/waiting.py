@@ -18,7 +18,7 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.loop_conditions import LoopConditions
 from ccc.analysis.paths.events import ended_by_another
-from ccc.analysis.paths.held_locks import ended_by, gives_back, holding, may_end
+from ccc.analysis.paths.held_locks import ended_by, free_number, gives_back, holding, may_end
 from ccc.analysis.paths.model import CheckedPath, Refused, at, instructions_of
 from ccc.analysis.paths.promises import find_promise
 from ccc.analysis.polled import changes_nothing, is_strong, roots
@@ -185,14 +185,15 @@ def _check_beginning(spin: Spin, path: CheckedPath, later: Collection[str], fact
 
 
 def _is_kept(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
-    """Whether a lane may go on to the next iteration with what it has taken in a loop that waits:
-    it tries again as an iteration, or nothing behind where it has waited gives that back."""
+    """Whether a lane may go on to the next iteration with a lock that it has got in a loop that
+    waits: it tries again as an iteration, or nothing behind where it has waited gives that back."""
     loop = path.loop.loop
     if spin.blocks == loop.blocks:
         return True
+    if free_number(spin, facts) is None or not spin.blocks.isdisjoint(path.blocks):
+        return False
     behind = instructions_of(loop.behind(spin.blocks, facts.graph) - spin.blocks, facts)
-    takes = not _only_looks(spin.poll, facts) and spin.blocks.isdisjoint(path.blocks)
-    return takes and not any(may_end(spin, one, facts) for one in behind)
+    return not any(may_end(spin, one, facts) for one in behind)
 
 
 _TAKE = "take it and give it back in the path, or before it, or remove this annotation"
