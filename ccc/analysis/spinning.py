@@ -26,14 +26,13 @@ from typing import TYPE_CHECKING
 from ccc.analysis.apart import RESTRICT
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
-from ccc.analysis.fields import are_other_fields
+from ccc.analysis.drawing import draws_numbers, is_taken_back
 from ccc.analysis.loop_conditions import LoopConditions
-from ccc.analysis.polled import is_strong, roots
+from ccc.analysis.polled import is_strong
 from ccc.analysis.settled import is_settled, stays_taken
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register
 from ccc.ptx.opcodes import LOADS, Effect
-from ccc.ptx.operations import INVERSE, SWAPPED, UNSIGNED
 from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.types import ANEW, TYPES
 
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
 _FROM_ELSEWHERE = Effect.READ | Effect.CALL
 _LINEAR = frozenset({"add", "sub", "mov", "mul", "mad", "shl", "cvt", "neg"})
 """What may be made of a counter so that it still comes to its end."""
-_FOLLOWING = frozenset({"add", "mov", "shl", "cvt", "shfl"})
-"""What may be made of a number so that it grows as that does."""
 _STAYING = frozenset({"and", "bfe", "div", "max", "min", "rem", "selp", "shr", "slct"})
 """What makes the same of several numbers that follow one another, or that come later."""
 _KEEPING = frozenset({"max", "min", "or", "selp", "slct"})
@@ -161,7 +158,7 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     counted = {s for s in certain if certain[s] or _counts(s, stepped, bounds, slices)}
     if not counted:
         waits = not slices.leading_to(slices.leaving or loop.blocks).isdisjoint(deciding)
-        draws = any(_draws(one, slices) for one in body)
+        draws = any(draws_numbers(one, slices) for one in body)
         return Spin(
             frozenset(loop.blocks),
             deciding,
@@ -375,7 +372,7 @@ def _is_poll(
     if instruction.name != "atom":
         anew = bool(words & ANEW) or slices.is_fenced
         return anew or not goes_on
-    return not _draws(instruction, slices) or _is_taken_back(instruction, slices, facts)
+    return not draws_numbers(instruction, slices) or is_taken_back(instruction, slices, facts)
 
 
 def _reads_what_may_change(instruction: Instruction) -> bool:
@@ -445,79 +442,6 @@ def _is_of_its_place(load: Instruction, swap: Instruction, slices: LoopCondition
     return not made or (
         len(made) == 1 and all(slices.read_by(one, place.base) == made for one in (load, swap))
     )
-
-
-def _draws(atomic: Instruction, slices: LoopConditions) -> bool:
-    """Whether a loop ends when what an atomic addition moves on has come past some bound; others
-    begin anew where their type, or their operand, says."""
-    step = _step(atomic) if atomic.name == "atom" else 0
-    beyond = ("gt", "ge") if step > 0 else ("lt", "le")
-    return step != 0 and any(
-        slices.leaves_if(source, one, value) and _relation(one, value, atomic, slices) in beyond
-        for source in filter(slices.always, slices.leaving)
-        for one in slices.of(source)
-        if one.name == "setp" and len(one.operands) == 3 and one.types[-1][0] in "sub"
-        for value in (False, True)
-    )
-
-
-def _relation(
-    comparison: Instruction, value: bool, atomic: Instruction, slices: LoopConditions
-) -> str | None:
-    """That of what an atomic has found to what is the same in all trips, if a comparison of these
-    has a value."""
-    word = comparison.modifiers[0]
-    relation = UNSIGNED.get(word, word)
-    one, other = comparison.operands[1:]
-    if not slices.is_same(other):
-        one, other, relation = other, one, SWAPPED[relation]
-    if not slices.is_same(other):
-        return None
-    if slices.read_by(comparison, one) != {atomic} and not _follows(one, atomic, slices):
-        return None
-    return relation if value else INVERSE[relation]
-
-
-def _follows(operand: Operand, atomic: Instruction, slices: LoopConditions) -> bool:
-    """Whether a value is what an atomic has found, perhaps with more added, or that of another
-    lane."""
-    made = slices.behind([operand]) if isinstance(operand, Register) else set()
-    return atomic in made and all(one is atomic or one.name in _FOLLOWING for one in made)
-
-
-def _is_taken_back(atomic: Instruction, slices: LoopConditions, facts: Facts) -> bool:
-    """Whether something else writes what an atomic has moved on: in the loop, or under the same
-    name in one around it."""
-    mine = roots(atomic, facts)
-    for instruction in slices.body:
-        if instruction.effects & Effect.CALL and callee(instruction) not in SYSTEM_CALLS:
-            return True
-        if instruction is not atomic and _may_write_it(instruction, atomic, facts):
-            others = roots(instruction, facts)
-            if mine is None or others is None or not mine.isdisjoint(others):
-                return True
-    around = {
-        label for loop in facts.loops if slices.loop.blocks < loop.blocks for label in loop.blocks
-    }
-    return mine is not None and any(
-        _may_write_it(one, atomic, facts)
-        and not mine.isdisjoint(roots(one, facts) or ())
-        and _step(one) * _step(atomic) <= 0
-        for label in around - slices.loop.blocks
-        for one in facts.blocks[label].instructions
-    )
-
-
-def _may_write_it(one: Instruction, atomic: Instruction, facts: Facts) -> bool:
-    """Whether an instruction writes, and not to another member of what an atomic moves on."""
-    is_write = one.effects & Effect.WRITE and one.name in ("st", "red", "atom")
-    return bool(is_write) and not are_other_fields(atomic, one, facts)
-
-
-def _step(one: Instruction) -> int:
-    """By how much an atomic addition moves on; 0 of all else."""
-    by = one.operands[-1] if "add" in one.modifiers else None
-    return by.integer or 0 if isinstance(by, Immediate) else 0
 
 
 def _callee_reads(call: Instruction, facts: Facts) -> bool:

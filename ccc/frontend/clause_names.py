@@ -336,10 +336,13 @@ class ClauseNames:
     def _unused_reductions(self, placed: Placed, where: Node) -> list[str]:
         """The variables of reductions whose name, or whose member's, is not in some code."""
         names = [name for _, name in placed.pragma.reductions]
-        used = {node.text or b"" for node in identifiers_in(where)} if names else set()
+        found = list(identifiers_in(where)) if names else []
+        used = {node.text or b"" for node in found}
         if not used.isdisjoint(self._macros):
             return []  # which may hold any name
-        return [name for name in names if not used.issuperset(_parts(name))]
+        plain = {b"this", *(node.text for node in found if node.type != "field_identifier")}
+        parts = {name: _parts(name) for name in names}
+        return [n for n, p in parts.items() if not used.issuperset(p) or p[0] not in plain]
 
 
 def _has_branch(placed: Placed) -> bool:
@@ -382,7 +385,8 @@ def _near(name: str, function: Node) -> str:
     used = _members(function)
     variable, *members = (part.decode(errors="replace") for part in _parts(name))
     if not members:
-        found = next(("".join(one) for one in used if one[2] == variable), None)
+        own = [one for one in used if one[2] == variable and one[0] in (*variables, "this")]
+        found = next(map("".join, own), None)
         return did_you_mean(found) if found else nearest(variable, variables)
     base = closest(variable, variables) or ""
     own = [one for one in used if one[0] == base]

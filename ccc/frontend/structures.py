@@ -37,7 +37,7 @@ def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
         code: the text of all declarations, without comments.
     """
     *_, name = [b"", *_ARGUMENTS.sub(b"", kind).split()]
-    head = re.compile(rb"\b(struct|class)\s+" + re.escape(name) + rb"\b[^;{}()]*\{")
+    head = re.compile(rb"\b(struct|class)\s+" + re.escape(name) + rb"\b(?!\s*[>,=])[^;{}()]*\{")
     found = list(head.finditer(code))
     if name.isalnum() and not found and (numbers := numbers_in(name, code)):  # of CUDA
         return DeclaredStructure([one.decode() for one in numbers], b"")

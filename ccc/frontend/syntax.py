@@ -148,7 +148,8 @@ def members_of(kind: bytes, code: bytes) -> bytes:
             _ELEMENTS.get(vector[1], vector[1]),
             b", ".join(_XYZW[: int(vector[2])]),
         )
-    head = re.compile(rb"\b(?:struct|class)\s+" + re.escape(kind.split()[-1]) + rb"\b[^;{}()]*\{")
+    name = re.escape(kind.split()[-1])
+    head = re.compile(rb"\b(?:struct|class)\s+" + name + rb"\b(?!\s*[>,=])[^;{}()]*\{")
     found = [match.end() for match in head.finditer(code)]
     return code[found[0] : closing_brace(code, found[0] - 1) - 1] if len(found) == 1 else b""
 

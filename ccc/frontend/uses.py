@@ -31,6 +31,8 @@ _WIDE = re.compile(rb"(?:std::)?(?:u?int64_t|size_t)|(?:(?:un)?signed +)?long +l
 _VOLATILE = re.compile(rb"\bvolatile\b")
 _REGISTERS = {"f32": b"float", "f64": b"double"}
 """Of which type a plain number is that a register of such a type holds."""
+MOST_NAMED = 3
+"""Of more variables, each is as likely to be none that is meant."""
 INTEGER = "integer"
 """What a register is of, where integer arithmetic makes it: it holds no floating-point variable."""
 

@@ -22,6 +22,8 @@ from ccc.frontend.syntax import (
     type_of,
 )
 from ccc.frontend.uses import (
+    INTEGER,
+    MOST_NAMED,
     accessed,
     by_atomics,
     handed_on,
@@ -112,7 +114,9 @@ class Suspects(MarkedStatements):
         copies = self._copied(placed, places, here, kind) if about == "carried" else []
         here = here if here or about in _IN_MEMORY else copies or found
         if about == "carried":
-            fitting = [one for one in here if may_hold(kind, one)] if kind else here
+            are_many = len({one.text for one in here}) > MOST_NAMED  # of a few, each is told of
+            is_told = kind == INTEGER or (kind and are_many)
+            fitting = [one for one in here if may_hold(kind, one)] if is_told else here
             return self._spoken_of(placed, copies or fitting or here)
         if about == "arrays":
             return own_arrays.names(here)

@@ -122,3 +122,9 @@ def test_a_vector_of_cuda_has_members(kind: bytes, members: str) -> None:
     found = structure_of(kind, b"struct S { float a; };")
     assert found is not None
     assert found.open == [*members]
+
+
+def test_a_parameter_of_another_template_is_no_structure() -> None:
+    code = b"template <class T> struct Pair { T v; int i; };"
+    assert structure_of(b"T", code) is None
+    assert structure_of(b"Pair<float>", code) is not None

@@ -359,3 +359,29 @@ def test_a_reduction_of_a_structure_names_its_members(is_number: bool) -> None:
     wanted = "members that the loop updates: reduction(+: acc.re, acc.im, acc.hits)"
     assert [wanted in one for one in told] == [True] * (not is_number)
     assert not told or '"acc", which is a structure' in told[0]
+
+
+@pytest.mark.parametrize(
+    "text", ["else if (b) c();", "} else if (b) c();", "else  if (b) { c(); }", "else c();"]
+)
+def test_an_arm_is_not_annotated_by_itself(text: str) -> None:
+    brace = "{ " * text.startswith("}")
+    said = complaint(loop(f"#pragma ccc if\nif (a) {brace}b();\n#pragma ccc if\n{text}"))
+    assert 'which is an arm of a branch; remove it, and put one before the first "if"' in said
+
+
+def test_a_component_of_a_built_in_variable_is_no_variable() -> None:
+    text = loop("total += threadIdx.y;\n#pragma ccc if\nif (a) { b(); }")
+    said = complaint(text.replace("ccc for", "ccc for reduction(+: y)"))
+    assert 'the reduction is of "y", and there is no such variable here' in said
+    assert "threadIdx.y" not in said.splitlines()[0]
+
+
+@pytest.mark.parametrize("kinds", [("for", "grid_stride"), ("grid_stride", "for")])
+def test_one_mistake_is_told_once_where_two_annotations_stand(kinds: tuple[str, str]) -> None:
+    """That of the other would be followed by one that goes, too."""
+    marked = "".join(f"#pragma ccc {kind}\n" for kind in kinds)
+    said = complaint(f"__global__ void k(int *x) {{\n{marked}for (;;) {{ f(); }}\n}}\n")
+    told = 'stands before "for (;;) { f(); }"; remove it, since "ccc for" stands there, too, or put'
+    assert f'"ccc grid_stride" {told} it on the line before a kernel' in said
+    assert said.count("error:") == 1

@@ -490,22 +490,3 @@ def test_a_loop_of_two_kinds(kinds: tuple[str, str]) -> None:
     outer = complaint(f"__global__ void k(int *x) {{\n{marked}for (;;) {{ f(); }}\n}}\n")
     assert said in outer
     assert ("must stand inside" in outer) == (kinds[0] != "for")
-
-
-@pytest.mark.parametrize("kinds", [("for", "grid_stride"), ("grid_stride", "for")])
-def test_one_mistake_is_told_once_where_two_annotations_stand(kinds: tuple[str, str]) -> None:
-    """That of the other would be followed by one that goes, too."""
-    marked = "".join(f"#pragma ccc {kind}\n" for kind in kinds)
-    said = complaint(f"__global__ void k(int *x) {{\n{marked}for (;;) {{ f(); }}\n}}\n")
-    told = 'stands before "for (;;) { f(); }"; remove it, since "ccc for" stands there, too, or put'
-    assert f'"ccc grid_stride" {told} it on the line before a kernel' in said
-    assert said.count("error:") == 1
-
-
-@pytest.mark.parametrize(
-    "text", ["else if (b) c();", "} else if (b) c();", "else  if (b) { c(); }", "else c();"]
-)
-def test_an_arm_is_not_annotated_by_itself(text: str) -> None:
-    brace = "{ " * text.startswith("}")
-    said = complaint(loop(f"#pragma ccc if\nif (a) {brace}b();\n#pragma ccc if\n{text}"))
-    assert 'which is an arm of a branch; remove it, and put one before the first "if"' in said

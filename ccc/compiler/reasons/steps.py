@@ -45,6 +45,7 @@ from ccc.compiler.reasons.wanted_clauses import (
     with_wanted,
 )
 from ccc.errors import Span
+from ccc.frontend.uses import MOST_NAMED
 
 _ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
     Hint.BEFORE_IT: bound_of_loop,
@@ -88,8 +89,6 @@ _OF_GAINS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
     Hint.TO_SHARE: sharing_by_sums,
 }
 """The same of what would be gained, which is no reason."""
-_MOST_NAMED = 3
-"""Of more variables, each is as likely to be none that is meant."""
 
 
 def told(asked: Inquiry) -> str:
@@ -123,7 +122,7 @@ def _where_set(asked: Inquiry) -> Span | None:
 
 def _text(asked: Inquiry) -> str:
     """What is said in the end."""
-    names = asked.names if len(asked.names) <= _MOST_NAMED else ()
+    names = asked.names if len(asked.names) <= MOST_NAMED else ()
     quoted = " or ".join(f'"{name}"' for name in names)
     reason = asked.reason
     if quoted and not reason.shown:
