@@ -29,12 +29,26 @@ def likewise(first: str, other: str, whose: str) -> str:
     'as case 0'
     >>> likewise("7 steps", "9 steps", "a")
     '9 steps'
+    >>> likewise("read (k.cu:7, ld %f1, [x];); cut it out", "read (k.cu:9, ld %f2, [x];); cut it out", "a")
+    'read (k.cu:9, ld %f2, [x];); else as a'
     """
-    theirs, mine = _CLAUSE.split(first), _CLAUSE.split(other)
+    theirs, mine = list(_clauses(first)), list(_clauses(other))
     while mine and theirs and mine[-1] == theirs[-1]:
         del mine[-1], theirs[-1]
     rest = " ".join(mine).rstrip(",;:")
     return min(f"{rest}; else as {whose}" if rest else f"as {whose}", other, key=len)
+
+
+def _clauses(text: str) -> Iterator[str]:
+    """The clauses of a sentence; what stands in parentheses is in one."""
+    clause = ""
+    for part in _CLAUSE.split(text):
+        clause = f"{clause} {part}" if clause else part
+        if clause.count("(") <= clause.count(")"):
+            yield clause
+            clause = ""
+    if clause:
+        yield clause
 
 
 def joined(told: Mapping[int, str], count: int, place: re.Pattern[str]) -> tuple[str, str]:

@@ -166,8 +166,8 @@ def test_what_one_loop_fills_for_the_next_stays_with_it(tmp_path: Path) -> None:
     )
     assert stays in first
     assert '("digits", k.cu:9, PTX line' in second
-    assert "; remove this annotation; the array may go with the tasks of a loop's only" in second
-    assert "annotation: remove that on line 6" in second
+    assert ";); the array may go with the tasks of a loop's only annotation: remove " in second
+    assert "remove that on line 6; else remove this annotation" in second
     head, do, then = DIGITS.partition(mark)
     (alone,) = said(head + do + then.replace(mark, ""), tmp_path, options)
     assert stays in alone

@@ -79,11 +79,13 @@ def hint_at_sharing(
     is_read = shared & facts.local.reads(outside)
     is_filled = shared & facts.local.reads(path.blocks) & facts.local.writes(outside)
     own = f"{ALL_INTO_BRANCH}, or remove this annotation" if is_read else IN_PATH
-    if path.repeats and is_filled and not is_read:  # its turns would each have their own
-        is_read, own = is_filled, "remove this annotation"
+    is_of_turns = path.repeats and is_filled and not is_read  # each would have its own
+    own = "remove this annotation" if is_of_turns else own
     if not words or not (others or len(words) > MOST_WORDS):
         return f"; {own}"
     more = _too_many(len(words)) if len(words) > MOST_WORDS else _alone(path, others)
+    if is_of_turns:
+        return f"; {more}; else {own}"
     return f"; {own}; {more}" if is_read else f"; {own}, and fill it there; {more}"
 
 
