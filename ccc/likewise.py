@@ -29,8 +29,8 @@ def likewise(first: str, other: str, whose: str) -> str:
     'as case 0'
     >>> likewise("7 steps", "9 steps", "a")
     '9 steps'
-    >>> likewise("read (k.cu:7, ld %f1, [x];); cut it out", "read (k.cu:9, ld %f2, [x];); cut it out", "a")
-    'read (k.cu:9, ld %f2, [x];); else as a'
+    >>> likewise("read (ld %f1, [x];); cut it out", "read (ld %f2, [x];); cut it out", "a")
+    'read (ld %f2, [x];); else as a'
     """
     theirs, mine = list(_clauses(first)), list(_clauses(other))
     while mine and theirs and mine[-1] == theirs[-1]:

@@ -361,7 +361,8 @@ shfl.sync.bfly.b32 %r8, %r8, 1, 31, -1;
 def test_what_blocks_run_one_after_the_other_lets_them_meet() -> None:
     text = lists("engage").replace("mov.u32 %r9, 0;", f"{MEETS}mov.u32 %r9, 0;")
     path = transform(text).remarks["k"][-1]
-    assert "lets warps meet between its blocks; write the loop" in str(path.reason)
+    assert "lets warps meet between its blocks (PTX line " in str(path.reason)
+    assert ";); write the loop" in str(path.reason)
 
 
 TABLE = """

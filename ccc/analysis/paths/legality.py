@@ -142,12 +142,13 @@ def _refuse_meeting(
     if instruction.name in _MEETING:  # all others stay where they are, whoever comes
         advice = hint_at_parting(instruction, annotated.loop, path, facts)
     elif instruction.name == "bar" and holds_the_kernel(annotated, facts):
-        every = instructions_of(annotated.loop.blocks, facts)
+        every = list(instructions_of(annotated.loop.blocks, facts))
         asking = next((one for one in every if asks_for(one, path, annotated.loop, facts)), None)
+        meeting = next((one for one in every if one.effects & Effect.COLLECTIVE), instruction)
         way_out = "write the loop, with ccc for" if asking is None else IN_ANOTHER_KERNEL
         raise Refused(
             "there are warp-collectives in the kernel, so that ccc grid_stride lets warps meet "
-            f"between its blocks{at(asking) if asking else ''}; {way_out}"
+            f"between its blocks{at(asking or meeting)}; {way_out}"
         )
     raise Refused(f"there is a warp-collective in the annotated loop{at(instruction)}; {advice}")
 
