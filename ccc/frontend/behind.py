@@ -55,9 +55,8 @@ def where_set(path: Node, loop: Node, name: bytes) -> Where | None:
     path and set there or in that, or if a loop inside sets it, or if it is a copy that is needed
     behind the loop, where nvcc has the path's register live."""
     base = name.partition(b".")[0]
-    before = (use for use in identifiers_in(loop) if use.start_byte < path.start_byte)
     changes = [one for one, changed in updates.changes(loop) if updates.name_of(changed) == name]
-    is_early = asks_for(path, base) or any(use.text == base for use in before)
+    is_early = is_needed_before(path, loop, name)
     if not changes or any(_repeats(one, loop) for one in (path, *changes)):
         return None
     is_sooner = any(one.start_byte < path.end_byte for one in changes)
@@ -73,6 +72,13 @@ def where_set(path: Node, loop: Node, name: bytes) -> Where | None:
     uses = identifiers_in(function) if is_copy and function else ()
     is_needed = any(use.text == base and use.start_byte >= loop.end_byte for use in uses)
     return None if is_needed else Where.BEHIND
+
+
+def is_needed_before(path: Node, loop: Node, name: bytes) -> bool:
+    """Whether an iteration of a loop asks for a variable, or sets it, before a path."""
+    base = name.partition(b".")[0]
+    before = (use for use in identifiers_in(loop) if use.start_byte < path.start_byte)
+    return asks_for(path, base) or any(use.text == base for use in before)
 
 
 def goes_on(switch: Node) -> bool:

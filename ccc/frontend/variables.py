@@ -230,6 +230,18 @@ class Suspects(MarkedStatements):
         left = [node for node in every if not served.issuperset(reductions.spoken_of(node, calls))]
         return left or every
 
+    def handed_on(self, at: Span) -> list[str]:
+        """All that a statement changes, or has functions change, for later iterations, whatever
+        serves it."""
+        placed = self._at(at)
+        if placed is None:
+            return []
+        path, calls = placed.statement, list(self._handed(placed.statement))
+        own = own_of(path, self._placement.around(placed))
+        every = (*updates.changed(path), *(one.base for one in calls))
+        names = (reductions.spoken_of(one, calls) for one in every if one.text not in own)
+        return list(dict.fromkeys(one for each in names for one in each))
+
     def _served(self, loops: Sequence[Placed]) -> set[str]:
         return reductions.served(loops, self._handed, self._is_float)
 

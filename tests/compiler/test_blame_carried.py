@@ -387,3 +387,43 @@ def test_of_an_arm_what_that_changes_is_blamed_and_no_index_is_a_sum(tmp_path: P
     assert 'nothing is left ("full"); if the loop only adds it up, say so' in line
     line = said(ROWS.replace("full++", "full++; write--"), tmp_path, Options(strategy=COLLECT))[0]
     assert "reduction(+: write" not in line
+
+
+PRODUCT = """__global__ void __launch_bounds__(64) k(const float *x, float *y, int n) {
+    float s = 0, p = 1;
+#pragma ccc for reduction(+: s)
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float v = x[i], w = 1, u = 0;
+        HEAD
+#pragma ccc if STRATEGY
+        if (v > 1) { for (int k = 0; k < 30; k++) v = expf(-v); PATH }
+        REST
+    }
+    y[threadIdx.x] = s * p;
+}
+"""
+
+
+def of_product(tmp_path: Path, **parts: str) -> list[str]:
+    source = PRODUCT
+    for part in ("head", "strategy", "path", "rest"):
+        source = source.replace(part.upper(), parts.get(part, ""))
+    return said(source, tmp_path, Options(strategy=COLLECT))
+
+
+@pytest.mark.slow
+def test_all_that_a_path_hands_on_is_to_be_updated_behind_it(tmp_path: Path) -> None:
+    (line,) = of_product(tmp_path, path="p *= v; s += v;")
+    each = 'have a branch set a variable for each of "p" and "s", update them by those behind'
+    assert '("p", k.cu:8, PTX' in line
+    assert f"; {each}" in line
+    tile = {"strategy": "strategy(tile(3))"}
+    assert of_product(tmp_path, **tile, path="w = v; u = v;", rest="p *= w; s += u;") == []
+
+
+@pytest.mark.slow
+def test_what_an_iteration_asks_for_before_a_path_is_not_to_be_updated_behind(
+    tmp_path: Path,
+) -> None:
+    (line,) = of_product(tmp_path, head="v += s;", path="p *= v; s += v;")
+    assert "tile" not in line

@@ -8,6 +8,7 @@ from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
 from ccc.compiler.reasons.topics import Topic
 from ccc.frontend import behind
 from ccc.frontend.behind import Where
+from ccc.frontend.pragmas import BY_NO_REDUCTION
 from ccc.frontend.updates import REDUCING
 
 _WAYS = {
@@ -32,6 +33,10 @@ _OF_THREAD = " and the number of the thread"
 _OF_ITERATION = ", from what the iteration is of"
 _NO_REDUCTION = (
     "; no reduction serves a variable with which the loop does more than to update it ({}:{})"
+)
+_EACH_BEHIND = (
+    "have a branch set a variable for each of {}, update them by those behind the branch, without "
+    'an "if", and ask at the branch for strategy(tile(3))'
 )
 _ELSEWHERE = (
     "if the loop only adds up what comes of it, or keeps the least or the most, say so on the "
@@ -100,7 +105,27 @@ def way_out(asked: Inquiry, *names: str) -> str:
     return _in_strategy(asked, names) + _else_remove(asked)
 
 
-def is_for_tiles(asked: str | None) -> bool:
+def by_no_reduction(asked: Inquiry, name: str) -> str:
+    """What to do about a variable of a branch that is updated by another operation than those of
+    reductions: what else that hands on has to be updated where that is."""
+    found, names = asked.statements, [name, *_others(asked, name)]
+    needed = found and any(behind.is_needed_before(*found, one.encode()) for one in names[1:])
+    if needed or _is_for_tiles(asked.remark.asked):
+        return REMOVE
+    return BY_NO_REDUCTION if len(names) == 1 else _EACH_BEHIND.format(_all_of(names))
+
+
+def _others(asked: Inquiry, *names: str) -> list[str]:
+    """What else the annotated statement hands on to later iterations."""
+    return [one for one in asked.suspects.handed_on(asked.at) if one not in names]
+
+
+def _all_of(names: Sequence[str]) -> str:
+    *most, last = (f'"{one}"' for one in names)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _is_for_tiles(asked: str | None) -> bool:
     """Whether what was asked for is what would be advised here."""
     return asked is not None and asked.startswith("tile(")
 
@@ -119,7 +144,7 @@ def _in_strategy(asked: Inquiry, names: Sequence[str]) -> str:
         return ""
     if where is Where.BEHIND and _is_in_path(asked, names[0]):
         return ""
-    if where in _BY_TILE and (is_for_tiles(asked.remark.asked) or behind.goes_on(found[0])):
+    if where in _BY_TILE and (_is_for_tiles(asked.remark.asked) or behind.goes_on(found[0])):
         return ""
     return _WAYS[where].format(" and ".join(f'"{one}"' for one in names))
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.induction import SUMS
-from ccc.compiler.reasons.handing_on import is_for_tiles, own, way_out
+from ccc.compiler.reasons.handing_on import by_no_reduction, own, way_out
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import ON_LOOP, REMOVE, Inquiry
 from ccc.compiler.reasons.of_loops import with_what_ends
 from ccc.compiler.reasons.reduction_clauses import KEEPS, clauses_of, keeping, naming_all, served
 from ccc.compiler.reasons.topics import Topic
-from ccc.frontend.pragmas import BY_NO_REDUCTION, REDUCTIONS
+from ccc.frontend.pragmas import REDUCTIONS
 
 _SEVERAL = (
     f"if the loop only adds them up, or keeps the least or the most, {ON_LOOP}: "
@@ -85,7 +85,7 @@ def _of_one(asked: Inquiry, name: str) -> Inquiry:
     if suspects.ends_loop(at, name):
         return with_what_ends(asked, name)
     if operation not in (None, *REDUCTIONS) and suspects.is_branch(at):
-        return asked.with_clause(REMOVE if is_for_tiles(asked.remark.asked) else BY_NO_REDUCTION)
+        return asked.with_clause(by_no_reduction(asked, name))
     if operation not in REDUCTIONS or suspects.is_index(at, name):
         return asked.with_clause(own(asked, name) + way_out(asked, name))
     if operation in KEEPS:
