@@ -427,3 +427,10 @@ def test_what_an_iteration_asks_for_before_a_path_is_not_to_be_updated_behind(
 ) -> None:
     (line,) = of_product(tmp_path, head="v += s;", path="p *= v; s += v;")
     assert "tile" not in line
+
+
+@pytest.mark.slow
+def test_who_asks_for_tiles_is_told_what_the_path_hands_on(tmp_path: Path) -> None:
+    tile = {"strategy": "strategy(tile(3))"}
+    line, *_ = of_product(tmp_path, **tile, path="w = v; s += v;", rest="p *= w;")
+    assert 'begins with a value that the path computes ("s", k.cu:8, PTX' in line

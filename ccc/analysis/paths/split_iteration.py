@@ -104,7 +104,7 @@ def split_iteration(paths: Sequence[Path], facts: Facts) -> SplitIteration:
     carried = _live_at(ends, facts) & written
     behind = carried - _touched(head | inside, facts)
     late, onward = _onward(tail, behind, facts)
-    _check_onward(onward, inside, rest, behind, facts)
+    _check_onward(onward, inside, rest, carried - behind, behind, facts)
     kept = frozenset(written & _live_at({*ends, *entries}, facts) - late)
     results = frozenset[Register]().union(*(results_of(path, facts) for path in paths))
     if CARRY in kept | late | results:
@@ -196,12 +196,14 @@ def _check_onward(
     onward: Slice,
     inside: frozenset[str],
     rest: frozenset[str],
+    carried: frozenset[Register],
     behind: frozenset[Register],
     facts: Facts,
 ) -> None:
     """What the next iteration needs can be computed before the path is run, and a second time.
 
-    Only rests use what is ``behind``, unless it tells whether the loop goes on.
+    Heads or paths use what is ``carried``; only rests use what is ``behind``, unless it tells
+    whether the loop goes on.
     """
     if _is_long(onward, inside, facts):
         region, reaching = Region(inside | rest, facts.graph), facts.reaching_within(inside | rest)
@@ -210,7 +212,8 @@ def _check_onward(
             lambda sink: facts.liveness.live_in(sink) - behind, decide_sinks=False,
         )  # fmt: skip
         if _is_long(needed, inside, facts):
-            raise Refused("the next iteration begins with a value that the path computes")
+            maker = _maker(needed, inside, carried, facts)
+            raise Refused(f"the next iteration begins with a value that the path computes{maker}")
         asked = _asked_behind(onward, inside, rest, facts)
         raise Refused(f"whether the loop goes on hangs on a value that the path computes{asked}")
     if any(does_more(i, facts) or i.reads_time for i in onward.instructions):
@@ -221,6 +224,16 @@ def _is_long(onward: Slice, inside: Collection[str], facts: Facts) -> bool:
     """Whether a slice has more of some paths than is to be run twice."""
     in_paths = [i for i in instructions_of(inside, facts) if i in onward.instructions]
     return len(in_paths) > CHEAP_SLICE or any(i.is_terminator for i in in_paths)
+
+
+def _maker(
+    needed: Slice, inside: Collection[str], carried: frozenset[Register], facts: Facts
+) -> str:
+    """Where paths first make a value that the next iteration needs; empty if they only decide it,
+    or if it is copied there."""
+    every = (i for i in instructions_of(inside, facts) if i in needed.instructions)
+    maker = next((i for i in every if not carried.isdisjoint(i.defined())), None)
+    return at(maker) if maker else ""
 
 
 def _asked_behind(

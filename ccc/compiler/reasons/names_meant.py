@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ccc.analysis.paths.induction import LAST_TURN
 from ccc.compiler.reasons.inquiry import Inquiry
-from ccc.compiler.reasons.topics import Topic
+from ccc.compiler.reasons.topics import TOO_EARLY, Topic
 from ccc.frontend import spellings
 from ccc.frontend.syntax import function_around, identifiers_in
 from ccc.frontend.uses import INTEGER, may_be_at, may_hold
@@ -23,13 +23,17 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
         return []
     made = [one.made for one in reason.shown if one.made]
     kind = next((one for one in made if one != INTEGER), INTEGER if made else "")
-    names = asked.suspects.names(asked.at, about, asked.places, kind, asked.remark.arm, asked.case)
+    is_early = reason.says(TOO_EARLY)  # which any of the paths beside it may do
+    arm, case = ("", None) if is_early else (asked.remark.arm, asked.case)
+    names = asked.suspects.names(asked.at, about, asked.places, kind, arm, case)
     if topic is Topic.HANDED and any("pred" in one.opcode.modifiers for one in reason.shown):
         names = _flags(asked) or names
     if topic in _IN_MEMORY:
         names = _of_type(asked, names)
     if reason.says(LAST_TURN):
         names = _read_outside(asked, names, kind)
+    if is_early:  # rests may hand on what they like
+        names = [one for one in names if one in asked.suspects.handed_on(asked.at)] or names
     if not names and topic is Topic.UNINITIALISED:
         names = _unset(asked, kind)
     return names

@@ -20,9 +20,12 @@ class Topic(str, Enum):
     ARRAYS = "arrays"
 
 
+TOO_EARLY = "begins with a value that the path computes"
+"""Of what heads of iterations may not wait for."""
 WORDS = {
     "may be uninitialised": Topic.UNINITIALISED,
     "needs a value that the path computes": Topic.CARRIED,
+    TOO_EARLY: Topic.CARRIED,
     "needs what its iterations make": Topic.CARRIED,
     "needs a clock or counter": Topic.CARRIED,
     "an iteration hands a value": Topic.CARRIED,
