@@ -48,6 +48,7 @@ class HandedOver(NamedTuple):
 
 _Named = Callable[[bytes], "Sequence[Node]"]
 _MEMBER = "field_expression"
+_PLACES = ("identifier", _MEMBER, "pointer_expression")
 _CALL = b"operator()"
 """What is called of a variable that is called as if it were a function."""
 _DEEPEST = 3
@@ -173,15 +174,39 @@ def _changed(
     """What a body changes of something of which ``member`` knows the members by what stands there,
     and how: the least or the most, where a branch keeps that."""
     kept = {member(name.encode()): by for by, name in updates.extremes(body)}
-    made = [
-        (updates.text_of(place), updates.operator(one))
+    changes = [
+        (one, member(updates.text_of(place)))
         for one in updates.every(body, lambda node: node.type in updates.CHANGES)
         if (place := updates.place_of(one)) is not None
     ]
     calls = handed_over(body, named, depth - 1) if depth > 1 else ()
-    made += [(one.name, one.operator) for call in calls for one in call.updates]
-    every = ((member(place), operator) for place, operator in made)
-    return {(found, kept.get(found, by)): None for found, by in every if found is not None}
+    given = [(call.base, member(one.name), one) for call in calls for one in call.updates]
+    read = _read(body, member, [*changes, *((base, found) for base, found, _ in given)])
+    every = [(found, updates.operator(one)) for one, found in changes]
+    every += [(found, one.operator) for _, found, one in given]
+    return {
+        (found, kept.get(found, None if found in read else by)): None
+        for found, by in every
+        if found is not None
+    }
+
+
+def _read(
+    body: Node,
+    member: Callable[[bytes], bytes | None],
+    done: Collection[tuple[Node, bytes | None]],
+) -> set[bytes | None]:
+    """The members that a body reads elsewhere than where something is ``done`` to them, but for
+    what it returns, of which the call may make nothing."""
+    found = set[bytes | None]()
+    for node in updates.every(body, lambda node: node.type in _PLACES):
+        around, name = node.parent, member(updates.text_of(node))
+        if around is None or around.type in (*_PLACES, "return_statement"):
+            continue
+        here = (one for one, of in done if of == name)
+        if not any(one.start_byte <= node.start_byte < one.end_byte for one in here):
+            found.add(name)
+    return found
 
 
 def _fitting(called: Sequence[Node], count: int) -> Sequence[Node]:

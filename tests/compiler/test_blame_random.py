@@ -98,6 +98,38 @@ def test_what_is_made_of_iterations_is_no_state_of_random_numbers(
     assert f"{own}; else remove the annotation [in k]" in line
 
 
+COUNTED = """struct State { unsigned v[2], d; };
+__device__ __forceinline__ unsigned next(State *s) {
+    s->v[0] ^= s->v[0] << 13; s->v[1] ^= s->v[0] >> 7;
+    s->d += 362437;
+    return s->v[1] READ;
+}
+__global__ void __launch_bounds__(64) k(State *all, float *y, int n) {
+    State s = all[threadIdx.x];
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float v;
+#pragma ccc while
+        do v = next(&s) * 2.3e-10f; while (next(&s) * 2.3e-10f > v);
+        y[i] = v;
+    }
+    all[threadIdx.x] = s;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [COUNTED.replace("READ", "+ s->d"), COUNTED.replace(" READ", "").replace(">> 7", ">> s->d % 7")],
+)
+def test_a_member_that_a_function_counts_in_and_reads_is_no_reduction(
+    source: str, tmp_path: Path
+) -> None:
+    line, *_ = said(source, tmp_path, Options(strategy=COLLECT))
+    assert '; if no iteration needs "s" of another, declare it in the loop; or ask for' in line
+    assert "reduction(" not in line
+
+
 TIMED = """__global__ void k(const float *x, float *y, long long *cycles, int n) {
     long long spent = 0;
 #pragma ccc for
