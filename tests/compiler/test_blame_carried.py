@@ -290,7 +290,8 @@ WAYS = {
     "moments": (
         "++k; d = v - mean; mean += d / k; m2 += d * (v - mean);", "",
         '"mean", from which "m2" is made, of another, declare it in the loop; or '
-        f'{SETS} "mean" and "m2" by that {UPDATES}',
+        "if the branch can do without them, have that set other variables, update "
+        f'"mean", "m2" and "k" by those {UPDATES}',
     ),
     "kept": (
         "if (v > 10.5f) last = i;", "",
@@ -434,3 +435,31 @@ def test_who_asks_for_tiles_is_told_what_the_path_hands_on(tmp_path: Path) -> No
     tile = {"strategy": "strategy(tile(3))"}
     line, *_ = of_product(tmp_path, **tile, path="w = v; s += v;", rest="p *= w;")
     assert 'begins with a value that the path computes ("s", k.cu:8, PTX' in line
+
+
+AVERAGE = """__global__ void __launch_bounds__(64) k(const float *x, float *y, int n) {
+    float avg = 0; int k = 0; bool up = false;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float v = x[i], w = 0; int t = 0;
+#pragma ccc if STRATEGY
+        if (v > 1) { for (int j = 0; j < 30; j++) v = sqrtf(v + j); PATH }
+        REST
+    }
+    y[threadIdx.x] = up ? avg : -avg;
+}
+"""
+
+
+@pytest.mark.slow
+def test_all_that_no_reduction_serves_is_named_and_sent_behind_the_branch(tmp_path: Path) -> None:
+    def of(strategy: str, path: str, rest: str) -> list[str]:
+        parts = AVERAGE.replace("STRATEGY", strategy).replace("PATH", path).replace("REST", rest)
+        return said(parts, tmp_path, Options(strategy=COLLECT))
+
+    (line,) = of("", "k++; avg += (v - avg) / k; up = v > 3;", "")
+    assert '("k" or "avg" or "up", k.cu:7, PTX' in line
+    assert '; if no iteration needs "k", "avg" or "up" of another, declare them in the' in line
+    assert 'other variables, update "k", "avg" and "up" by those behind the branch' in line
+    rest = "k += t; avg += t * (w - avg) / k; up = t ? w > 3 : up;"
+    assert of("strategy(tile(3))", "w = v; t = 1;", rest) == []

@@ -10,6 +10,7 @@ from ccc.frontend import behind
 from ccc.frontend.behind import Where
 from ccc.frontend.pragmas import BY_NO_REDUCTION
 from ccc.frontend.updates import REDUCING
+from ccc.frontend.uses import MOST_NAMED
 
 _WAYS = {
     Where.INSIDE: (
@@ -33,6 +34,11 @@ _OF_THREAD = " and the number of the thread"
 _OF_ITERATION = ", from what the iteration is of"
 _NO_REDUCTION = (
     "; no reduction serves a variable with which the loop does more than to update it ({}:{})"
+)
+_ALL_OWN = "if no iteration needs {} of another, declare them in the loop"
+_EACH_INSIDE = (
+    "; or if the branch can do without them, have that set other variables, update {} by those "
+    'behind the branch, without an "if", and ask there for strategy(tile(3))'
 )
 _EACH_BEHIND = (
     "have a branch set a variable for each of {}, update them by those behind the branch, without "
@@ -60,7 +66,20 @@ def without_reduction(asked: Inquiry) -> Inquiry:
     if use is None or suspects.is_stepped(at, name):
         return asked
     more = _NO_REDUCTION.format(use.file, use.line)
-    return asked.with_clause(own(asked, name) + more + way_out(asked, name)).naming([name])
+    every = [name, *_unserved_beside(asked, name)]
+    told = _ALL_OWN.format(_all_of(every, "or")) if every[1:] else own(asked, name)
+    return asked.with_clause(told + more + way_out(asked, *every)).naming(every)
+
+
+def _unserved_beside(asked: Inquiry, name: str) -> list[str]:
+    """What else may be meant, if no reduction serves any of that."""
+    suspects, at = asked.suspects, asked.at
+    others = [one for one in asked.names if one != name]
+    is_other = suspects.unnamed(at) or any(
+        _is_served(asked, one) or suspects.is_stepped(at, one) or suspects.ends_loop(at, one)
+        for one in others
+    )
+    return [] if is_other or len(asked.names) > MOST_NAMED else others
 
 
 def elsewhere(asked: Inquiry) -> Inquiry:
@@ -120,9 +139,9 @@ def _others(asked: Inquiry, *names: str) -> list[str]:
     return [one for one in asked.suspects.handed_on(asked.at) if one not in names]
 
 
-def _all_of(names: Sequence[str]) -> str:
+def _all_of(names: Sequence[str], last_by: str = "and") -> str:
     *most, last = (f'"{one}"' for one in names)
-    return f"{', '.join(most)} and {last}" if most else last
+    return f"{', '.join(most)} {last_by} {last}" if most else last
 
 
 def _is_for_tiles(asked: str | None) -> bool:
@@ -146,7 +165,12 @@ def _in_strategy(asked: Inquiry, names: Sequence[str]) -> str:
         return ""
     if where in _BY_TILE and (_is_for_tiles(asked.remark.asked) or behind.goes_on(found[0])):
         return ""
-    return _WAYS[where].format(" and ".join(f'"{one}"' for one in names))
+    if where is not Where.INSIDE:
+        return _WAYS[where].format(_all_of(names))
+    every = [*names, *_others(asked, *names)]  # what the next iteration needs of a path comes late
+    if any(behind.is_needed_before(*found, one.encode()) for one in every):
+        return ""
+    return (_WAYS[where] if len(every) == 1 else _EACH_INSIDE).format(_all_of(every))
 
 
 def _is_in_path(asked: Inquiry, name: str) -> bool:
