@@ -111,15 +111,13 @@ class MarkedStatements:
     def is_index(self, at: Span, name: str) -> bool:
         """Whether the annotated loop around a statement uses a variable in the index of an array,
         so that iterations need what it is."""
-        placed = self._at(at)
-        loops = self._placement.loops_around(placed) if placed else []
-        return any(updates.is_index(loop.statement, name.encode()) for loop in loops[-1:])
+        loop = self._loop_of(at)
+        return loop is not None and updates.is_index(loop.statement, name.encode())
 
     def ends_loop(self, at: Span, name: str) -> bool:
         """Whether the condition of the annotated loop around a statement asks for a variable."""
-        placed = self._at(at)
-        loops = self._placement.loops_around(placed) if placed else []
-        return bool(loops) and asks_for(loops[-1].statement, name.encode())
+        loop = self._loop_of(at)
+        return loop is not None and asks_for(loop.statement, name.encode())
 
     def bound(self, at: Span) -> tuple[str, str] | None:
         """The counter of a loop, and what its condition compares that with."""
@@ -174,6 +172,13 @@ class MarkedStatements:
             for _, colon in (cases_of(placed.statement) if placed else ())
             if colon.parent is not None
         ]
+
+    def _loop_of(self, at: Span) -> Placed | None:
+        """The annotated loop around a statement, or that itself if its iterations are meant."""
+        placed = self._at(at)
+        loops = self._placement.loops_around(placed) if placed else []
+        own = [placed] if placed is not None and placed.name == "for" else []
+        return next(iter(loops[-1:] or own), None)
 
     def _at(self, at: Span) -> Placed | None:
         return self._by_place.get(at)

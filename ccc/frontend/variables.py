@@ -242,6 +242,42 @@ class Suspects(MarkedStatements):
         names = (reductions.spoken_of(one, calls) for one in every if one.text not in own)
         return list(dict.fromkeys(one for each in names for one in each))
 
+    def in_caller(
+        self, at: Span, places: Sequence[Span], kind: str
+    ) -> tuple[Span | None, list[str]]:
+        """The annotated loop in another function than a statement's in which what happens at some
+        places does so, the innermost first, and the variables there that are handed on so, of those
+        that a register of a kind may hold."""
+        home = self._at(at)
+        loops = [one for one in self._placement.placed if one.name == "for" and one != home]
+        for number, line in enumerate(places):
+            loop = next((one for one in loops if self._spans(one.statement, line)), None)
+            if loop is not None:
+                return self._position(loop), self._carried_on(loop, line, kind, is_call=number > 0)
+        return None, []
+
+    def _carried_on(self, loop: Placed, line: Span, kind: str, *, is_call: bool) -> list[str]:
+        """What a line of an annotated loop changes for later iterations, but for what reductions
+        serve; of a call only what it is handed."""
+        calls = list(self._handed(loop.statement))
+        changed = () if is_call else updates.changed(loop.statement)
+        own, served = own_of(loop.statement, loop.statement), self._served([loop])
+        every = [
+            one
+            for one in (*changed, *(call.base for call in calls))
+            if one.text not in own and self._is_on(one, line)
+        ]
+        fitting = [one for one in every if may_hold(kind, one)] or every
+        spoken = (name for one in fitting for name in reductions.spoken_of(one, calls))
+        return [one for one in dict.fromkeys(spoken) if one not in served]
+
+    def _spans(self, statement: Node, line: Span) -> bool:
+        """Whether a line is one of a statement's."""
+        (file, first), (other, last) = map(
+            self._lines.line, (statement.start_byte, statement.end_byte - 1)
+        )
+        return file == other == line.file and first <= line.line <= last
+
     def _served(self, loops: Sequence[Placed]) -> set[str]:
         return reductions.served(loops, self._handed, self._is_float)
 
@@ -347,9 +383,8 @@ class Suspects(MarkedStatements):
     def counter(self, at: Span) -> str | None:
         """The variable that the annotated loop around a statement counts in; None if it has none,
         or several."""
-        placed = self._at(at)
-        loops = self._placement.loops_around(placed) if placed else []
-        update = loops[-1].statement.child_by_field_name("update") if loops else None
+        loop = self._loop_of(at)
+        update = loop.statement.child_by_field_name("update") if loop else None
         found = _members(updates.changed(update)) if update else []
         return found[0] if len(found) == 1 else None
 

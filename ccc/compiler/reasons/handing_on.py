@@ -28,7 +28,7 @@ _WAYS = {
 _BY_TILE = (Where.INSIDE, Where.BEHIND)
 """What asks for a strategy that no switch can have of which a case goes on in the next one."""
 _OWN = "declare it in the loop"
-_SEEDED = f"as of random numbers, {_OWN}, and seed it there"
+_SEEDED = f"as of random numbers, {_OWN}{{}}, and seed it there"
 _OF_THREAD = " and the number of the thread"
 """Where all threads may count alike."""
 _OF_ITERATION = ", from what the iteration is of"
@@ -109,13 +109,14 @@ def own(asked: Inquiry, name: str, *, made: str = "") -> str:
     made from it."""
     suspects, at = asked.suspects, asked.at
     told = f'if no iteration needs "{name}"{_made_from(made) or _set_in(asked, name)} of another'
+    where = f" of line {asked.caller.line}" if asked.caller else ""
     if not suspects.is_stepped(at, name):
-        return f"{told}, {_OWN}"
+        return f"{told}, {_OWN}{where}"
     counter = suspects.counter(at)
     if counter is None:
-        return f"{told}, {_SEEDED}{_OF_ITERATION}"
+        return f"{told}, {_SEEDED.format(where)}{_OF_ITERATION}"
     thread = "" if suspects.is_of_thread(at, counter) else _OF_THREAD
-    return f'{told}, {_SEEDED} from "{counter}"{thread}'
+    return f'{told}, {_SEEDED.format(where)} from "{counter}"{thread}'
 
 
 def way_out(asked: Inquiry, *names: str) -> str:
@@ -194,9 +195,10 @@ def _set_in(asked: Inquiry, name: str) -> str:
 
 
 def _is_alone(asked: Inquiry) -> bool:
-    """Whether the path stands in a function without its annotated loop."""
+    """Whether the path stands in a function without its annotated loop, of which nothing is
+    known."""
     found = asked.statements
-    return found is not None and found[0] == found[1]
+    return asked.caller is None and found is not None and found[0] == found[1]
 
 
 def _hindrance(asked: Inquiry, name: str) -> str | None:

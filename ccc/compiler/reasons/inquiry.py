@@ -36,6 +36,7 @@ class Inquiry:
         functions: the PTX.
         case: where the case begins that it is about, if it is one.
         names: the variables that may be meant.
+        caller: the annotated loop that calls the function of the path, if they are variables there.
     """
 
     reason: Reason
@@ -45,11 +46,12 @@ class Inquiry:
     functions: FunctionTexts
     case: Span | None = None
     names: tuple[str, ...] = ()
+    caller: Span | None = None
 
     @property
     def at(self) -> Span:
-        """Where the annotation stands."""
-        return self.remark.position
+        """Where the annotation stands, or that of the loop of which the variables are."""
+        return self.caller or self.remark.position
 
     @property
     def places(self) -> list[Span]:

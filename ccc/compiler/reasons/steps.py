@@ -20,6 +20,7 @@ from ccc.compiler.reasons.lacking_clauses import with_all_lacking, with_lacking
 from ccc.compiler.reasons.misused import or_removed, settled
 from ccc.compiler.reasons.names_meant import names_meant
 from ccc.compiler.reasons.of_arrays import of_elements, of_variables, set_whole
+from ccc.compiler.reasons.of_callers import of_callers
 from ccc.compiler.reasons.of_lambdas import of_lambdas
 from ccc.compiler.reasons.of_loops import (
     array_of_turns,
@@ -64,6 +65,7 @@ _ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
 """Who knows better, by what is advised; whoever knows nothing leaves it as it is."""
 _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] = (
     (of_variables, [Hint.OWN_ARRAY]),
+    (of_callers, [Hint.REDUCTION]),
     (of_lambdas, CLAUSES),
     (elsewhere, [Hint.REDUCTION]),
     (respelled, CLAUSES),
@@ -135,6 +137,6 @@ def _text(asked: Inquiry) -> str:
         line = f"{span.file}:{span.line}, " if span else ""
         return f"({unnamed.pop() if unnamed else ''}{line}{str(shown).removeprefix('(')}"
 
-    span = asked.suspects.loop_of_several(asked.at)
+    span = asked.caller or asked.suspects.loop_of_several(asked.at)
     on_loop = f"{ON_LOOP} of line {span.line}" if span else ON_LOOP
     return reason.text(place).replace(ON_LOOP, on_loop)
