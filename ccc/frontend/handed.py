@@ -82,14 +82,15 @@ def handed_over(path: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[Ha
             method = _method(base, called)
             members = _of_members(method, named, depth) if method else {}
             if method is not None or not is_object:
-                yield HandedOver(base, name, _updates(base, members, by))
+                stepped_by = method is not None and _steps_object(method)
+                yield HandedOver(base, name, _updates(base, members, by), stepped_by)
         for number, one in enumerate(listed.named_children):
             is_address = one.type == "pointer_expression" and one.children[0].type == "&"
             given = updates.base_of(one.child_by_field_name("argument") if is_address else one)
             if given is not None and (is_address or any(by_reference(f, number) for f in called)):
                 made = [_of_parameter(f, number, named, depth) for f in called]
                 every = {key: None for each in made for key in each}
-                stepped = [_steps(f, number) for f in called]
+                stepped = [_steps(f, number, named, depth) for f in called]
                 found = _updates(given, every, by)
                 yield HandedOver(given, name, found, bool(stepped) and all(stepped))
 
@@ -179,7 +180,10 @@ def _changed(
         for one in updates.every(body, lambda node: node.type in updates.CHANGES)
         if (place := updates.place_of(one)) is not None
     ]
-    calls = handed_over(body, named, depth - 1) if depth > 1 else ()
+    calls: list[HandedOver] = []
+    if depth > 1:
+        calls += handed_over(body, named, depth - 1)
+        calls += _passed_on(body, named, depth - 1)
     given = [(call.base, member(one.name), one) for call in calls for one in call.updates]
     read = _read(body, member, [*changes, *((base, found) for base, found, _ in given)])
     every = [(found, updates.operator(one)) for one, found in changes]
@@ -207,6 +211,55 @@ def _read(
         if not any(one.start_byte <= node.start_byte < one.end_byte for one in here):
             found.add(name)
     return found
+
+
+def _passed_on(body: Node, named: _Named, depth: int) -> Iterator[HandedOver]:
+    """The pointers of which a body changes what they lead to, by functions that it hands them to as
+    they are, or by methods of that, ``p->state.next()``."""
+    for call in updates.every(body, lambda node: node.type == "call_expression"):
+        function, listed = (call.child_by_field_name(part) for part in ("function", "arguments"))
+        if function is None or listed is None:
+            continue
+        name = _plain_name(function)
+        called = _fitting(named(name), listed.named_child_count)
+        by = frozenset(node.text for node in identifiers_in(listed))
+        for number, one in enumerate(listed.named_children):
+            base = updates.whole(one)
+            made = {key: None for f in called for key in _of_pointer(f, number, named, depth)}
+            if base is not None and made:
+                stepped = all(_steps(f, number, named, depth) for f in called)
+                yield HandedOver(base, name, _led_to(base, b"->", made, by), stepped)
+        place, base = function.child_by_field_name("argument"), _led_from(function)
+        method = _method(base, called) if base is not None else None
+        if place is not None and base is not None and method is not None:
+            sign = b"->" if updates.is_arrow(function) else b"."
+            found = _led_to(place, sign, _of_members(method, named, depth), by)
+            yield HandedOver(base, name, found, _steps_object(method))
+
+
+def _led_to(
+    place: Node, sign: bytes, made: _Made, by: frozenset[bytes | None]
+) -> tuple[Update, ...]:
+    """What a call does to what a pointer leads to."""
+    whole = updates.text_of(place)
+    return tuple(Update(whole + sign + one if one else whole, how, by) for one, how in made)
+
+
+def _of_pointer(function: Node, number: int, named: _Named, depth: int) -> _Made:
+    """How a function changes what the pointer leads to that it gets at some place."""
+    parameter = next(iter(parameters(function)[number : number + 1]), None)
+    declarator = parameter.child_by_field_name("declarator") if parameter else None
+    is_pointer = declarator is not None and declarator.type == "pointer_declarator"
+    return _of_parameter(function, number, named, depth) if is_pointer else {}
+
+
+def _led_from(place: Node | None) -> Node | None:
+    """The pointer ``p`` of ``p->s`` and ``p->s.t``, if that is a variable."""
+    node, is_led = place, False
+    while node is not None and node.type == _MEMBER:
+        is_led = is_led or updates.is_arrow(node)
+        node = updates.bare(node.child_by_field_name("argument"))
+    return node if is_led and node is not None and node.type == "identifier" else None
 
 
 def _fitting(called: Sequence[Node], count: int) -> Sequence[Node]:
@@ -241,11 +294,30 @@ def _fields_beside(method: Node) -> set[bytes]:
     return {one.text or b"" for one in plain if one is not None and one.type == "field_identifier"}
 
 
-def _steps(function: Node, number: int) -> bool:
-    """Whether what a function makes of what it is given at some place follows from that alone."""
+def _steps(function: Node, number: int, named: _Named, depth: int) -> bool:
+    """Whether what a function makes of what it is given at some place follows from that alone, also
+    by functions that it hands that on to."""
     body, name = body_of(function, "body"), parameter_name(function, number)
     if body is None or name is None:
         return False
     others = [other for one in parameters(function) for other, _ in declared_in(one)]
     own = [local for local, _ in declared_in(body)]
-    return updates.is_stepped(list(updates.changes_of(body, name)), others, own)
+    changes = list(updates.changes_of(body, name))
+    deeper = depth - 1
+    every = (
+        (handed_over(body, named, deeper), _passed_on(body, named, deeper)) if deeper > 0 else ()
+    )
+    calls = [one.is_stepped for each in every for one in each if one.base.text == name]
+    by_itself = updates.is_stepped(changes, others, own) if changes else bool(calls)
+    return by_itself and all(calls)
+
+
+def _steps_object(method: Node) -> bool:
+    """Whether what a method makes of the members of its object follows from each alone."""
+    body, fields = body_of(method, "body"), _fields_beside(method)
+    if body is None:
+        return False
+    others = [other for one in parameters(method) for other, _ in declared_in(one)]
+    own = [local for local, _ in declared_in(body)]
+    every = [one for field in sorted(fields) for one in updates.changes_of(body, field)]
+    return updates.is_stepped(every, others, own)

@@ -168,8 +168,9 @@ class Suspects(MarkedStatements):
     def misused(self, at: Span) -> dict[str, Span | None]:
         """The variables of an annotated loop's reductions with which the loop around a statement
         does more than to update them, as far as its text tells, and where it first does."""
-        placed = self._at(at)
-        loops = self._placement.loops_around(placed) if placed else []
+        placed, loop = self._at(at), self._loop_of(at)
+        around = self._placement.loops_around(placed) if placed else []
+        loops = around or ([loop] if loop else [])
         served = self._served(loops)
         return {
             name: self.misuse(at, name, reductions.written(ptx))

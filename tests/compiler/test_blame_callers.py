@@ -44,3 +44,47 @@ def test_what_the_loop_itself_counts_is_named(count: str, clause: str, tmp_path:
     assert '("miss"' in line
     assert f"say so on the loop of line 9: {clause}; or ask for strategy(flatten)" in line
     assert said(source.replace("CLAUSE", clause), tmp_path, options) == []
+
+
+WALK = """struct Rng { unsigned s; __device__ float next() { DRAW return (s >> 8) * 6e-8f; } };
+struct Ctx { Rng rng; float dt; };
+__device__ float next(unsigned *s) { *s = *s * 1664525u + 1013904223u; return (*s >> 8) * 6e-8f; }
+__device__ float walk(TYPE *s, float x) {
+#pragma ccc while
+    while (x > 0 && x < 10) x += NEXT - 0.5f;
+    return x;
+}
+__global__ void k(float *y, int n, unsigned seed) {
+    OUTSIDE
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) { INSIDE y[i] = walk(&c, 5); }
+}
+"""
+SEEDED = ', as of random numbers, declare it in the loop of line 11, and seed it there from "i"; or'
+LCG = "s = s * 1664525u + 1013904223u;"
+
+
+@pytest.mark.parametrize(
+    ("declared", "following", "draw", "own"),
+    [
+        ("unsigned c = SEED;", "next(s)", LCG, SEEDED),
+        ("Ctx c; c.dt = 1; c.rng.s = SEED;", "s->rng.next()", LCG, SEEDED),
+        (
+            "Ctx c; c.dt = 1; c.rng.s = SEED;",
+            "s->rng.next()",
+            "s = __brev(s) + 1013904223u;",
+            ", declare it in the loop of line 11; or",
+        ),
+    ],
+)
+def test_what_functions_hand_on_by_pointer_has_the_name_of_the_loop(
+    declared: str, following: str, draw: str, own: str, tmp_path: Path
+) -> None:
+    source = WALK.replace("TYPE", declared.split(maxsplit=1)[0]).replace("NEXT", following)
+    source, options = source.replace("DRAW", draw), Options(strategy=COLLECT)
+    outside = source.replace("OUTSIDE", declared.replace("SEED", "seed + threadIdx.x"))
+    (line,) = said(outside.replace("INSIDE", ""), tmp_path, options)
+    assert 'computes ("c", k.cu:' in line
+    assert f'; if no iteration needs "c" of another{own} ask for strategy(flatten)' in line
+    inside = source.replace("INSIDE", declared.replace("SEED", "seed + i"))
+    assert said(inside.replace("OUTSIDE", ""), tmp_path, options) == []

@@ -108,8 +108,9 @@ __global__ void k(double *y, int n, int m) {
 
 def test_a_state_is_named_and_not_what_is_added_up_of_it(tmp_path: Path) -> None:
     (line,) = said(WALK, tmp_path, Options(strategy=COLLECT))
-    assert 'computes ("r", k.cu:3, ' in line
-    assert '; if no iteration needs "r" of another, ' in line
+    assert 'computes ("rng", k.cu:3, ' in line
+    own = 'as of random numbers, declare it in the loop of line 14, and seed it there from "i" and'
+    assert f'; if no iteration needs "rng" of another, {own} the number of the thread' in line
     assert "no reduction serves" not in line
 
 

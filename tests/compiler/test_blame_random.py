@@ -120,7 +120,10 @@ __global__ void __launch_bounds__(64) k(State *all, float *y, int n) {
 
 @pytest.mark.parametrize(
     "source",
-    [COUNTED.replace("READ", "+ s->d"), COUNTED.replace(" READ", "").replace(">> 7", ">> s->d % 7")],
+    [
+        COUNTED.replace("READ", "+ s->d"),
+        COUNTED.replace(" READ", "").replace(">> 7", ">> s->d % 7"),
+    ],
 )
 def test_a_member_that_a_function_counts_in_and_reads_is_no_reduction(
     source: str, tmp_path: Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ccc.compiler.reasons.hints import Hint
+from ccc.compiler.reasons.hints import CLAUSES
 from ccc.compiler.reasons.inquiry import Inquiry
 from ccc.compiler.reasons.topics import Topic
 
@@ -13,7 +13,7 @@ def of_callers(asked: Inquiry) -> Inquiry:
     """The same of an annotated loop in another function, with its variables, where the line at
     fault is in that, or hands them to what is at fault: a function is inlined into the loop."""
     found = asked.statements
-    if asked.reason.topic is not Topic.CARRIED or asked.reason.slot(Hint.REDUCTION) is None:
+    if asked.reason.topic is not Topic.CARRIED or asked.reason.slot(*CLAUSES) is None:
         return asked
     if found is None or found[0] != found[1]:
         return asked

@@ -65,7 +65,7 @@ _ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
 """Who knows better, by what is advised; whoever knows nothing leaves it as it is."""
 _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] = (
     (of_variables, [Hint.OWN_ARRAY]),
-    (of_callers, [Hint.REDUCTION]),
+    (of_callers, CLAUSES),
     (of_lambdas, CLAUSES),
     (elsewhere, [Hint.REDUCTION]),
     (respelled, CLAUSES),
