@@ -5,14 +5,16 @@ auto add = [&](float v) { sum += v; ++count; };
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from ccc.frontend import updates
 from ccc.frontend.syntax import declared_in, every_node, function_around
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
-_LAMBDA = "lambda_expression"
+LAMBDA = "lambda_expression"
 
 
 def outermost(statement: Node) -> Node | None:
@@ -30,7 +32,7 @@ def kept_in(function: Node) -> dict[bytes, Node]:
     for node in every_node(function):
         value = node.child_by_field_name("value") if node.type == "init_declarator" else None
         name = node.child_by_field_name("declarator") if value else None
-        if value is not None and value.type == _LAMBDA and name is not None:
+        if value is not None and value.type == LAMBDA and name is not None:
             found.setdefault(name.text or b"", []).append(value)
     return {name: every[0] for name, every in found.items() if len(every) == 1}
 
@@ -48,7 +50,7 @@ def is_reached(function: Node, variable: Node) -> bool:
 def is_handed_on(function: Node) -> bool:
     """Whether a lambda is given to a function, which calls it by another name."""
     around = function.parent
-    if function.type != _LAMBDA or around is None:
+    if function.type != LAMBDA or around is None:
         return False
     if around.type == "argument_list":
         return True
@@ -58,3 +60,15 @@ def is_handed_on(function: Node) -> bool:
     return any(
         name is not None and one.text == name.text for each in lists for one in each.children
     )
+
+
+def updates_of(
+    function: Node, is_meant: Callable[[Node], bool]
+) -> Iterator[tuple[Node, str | None]]:
+    """The plain variables around it that a lambda changes where that is meant, and by which
+    operation, as ``updates.operator`` says, or the least or the most that a branch keeps."""
+    kept = {name.encode(): by for by, name in updates.extremes(function)}
+    for change, base in updates.changes(function):
+        name = updates.name_of(base)
+        if is_meant(base) and is_reached(function, base) and name == base.text:
+            yield base, kept.get(name, updates.operator(change))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ccc.errors import Span
 from ccc.frontend import updates
 from ccc.frontend.deciding import asks_for, compared, decides
+from ccc.frontend.lambdas import LAMBDA
 from ccc.frontend.leaving import is_only_jump, jump_out_of
 from ccc.frontend.syntax import (
     LOOPS,
@@ -187,6 +188,21 @@ class MarkedStatements:
     def _by_place(self) -> dict[Span, Placed]:
         """The annotations by where they stand, of several at one place the first."""
         return {self._position(one): one for one in reversed(self._placement.placed)}
+
+    def lambdas_on(self, line: Span) -> list[Node]:
+        """The lambdas of which a line is one."""
+        every = updates.every(self._placement.root, lambda node: node.type == LAMBDA)
+        return [one for one in every if self._spans(one, line)]
+
+    def is_on(self, node: Node, line: Span) -> bool:
+        """Whether something begins on a line."""
+        return self._is_on(node, line)
+
+    def _spans(self, statement: Node, line: Span) -> bool:
+        """Whether a line is one of a statement's."""
+        ends = statement.start_byte, statement.end_byte - 1
+        (file, first), (other, last) = map(self._lines.line, ends)
+        return file == other == line.file and first <= line.line <= last
 
     def _is_on(self, node: Node, line: Span) -> bool:
         return self._line_of(node) == (line.file, line.line)

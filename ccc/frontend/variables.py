@@ -272,13 +272,6 @@ class Suspects(MarkedStatements):
         spoken = (name for one in fitting for name in reductions.spoken_of(one, calls))
         return [one for one in dict.fromkeys(spoken) if one not in served]
 
-    def _spans(self, statement: Node, line: Span) -> bool:
-        """Whether a line is one of a statement's."""
-        (file, first), (other, last) = map(
-            self._lines.line, (statement.start_byte, statement.end_byte - 1)
-        )
-        return file == other == line.file and first <= line.line <= last
-
     def _served(self, loops: Sequence[Placed]) -> set[str]:
         return reductions.served(loops, self._handed, self._is_float)
 

@@ -142,3 +142,43 @@ def test_no_clause_is_offered_where_no_name_is_known(clause: str, tmp_path: Path
     loop = "#pragma ccc for reduction(+: sum) reduction(max: most)\nfor (int i = 0; i < n; ++i) {"
     plain = plain.replace("each(n, [&](int i) {", loop).replace("});", "}")
     assert said(plain, tmp_path, Options(strategy=COLLECT)) == []
+
+
+GIVEN = """template <class F> __device__ void each(const float *x, int n, F f) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 1) { float v = x[i]; for (int j = 0; j < 30; j++) v = sqrtf(v + j); f(v); }
+    }
+}
+__global__ void k(const float *x, float *y, int n) {
+    float sum = 0, most = 0, last = 1;
+    each(x, n, [&](float v) { sum += v; });
+    each(x, n + 1, [&](float v) { SECOND });
+    y[2 * threadIdx.x] = sum; y[2 * threadIdx.x + 1] = most + last;
+}
+"""
+FIRST_COPY = (
+    ': add.f32 {}; write the loop in the function that declares "sum", where a reduction may name '
+    "it, or let the branch update memory by an atomic; else remove the annotation; copy 2: "
+)
+
+
+def test_of_lambdas_that_a_function_is_given_in_several_places_each_is_told(
+    tmp_path: Path,
+) -> None:
+    source = GIVEN.replace("SECOND", "most = fmaxf(most, v);")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    parts = re.sub(r"add\.f32 [^;]*;\)", "add.f32 {}", line)
+    assert '("sum", k.cu:10, ' in line
+    assert FIRST_COPY in parts
+    assert '("most", k.cu:11, ' in line
+    assert 'write the loop in the function that declares "most"; else as copy 1 [in k]' in line
+
+
+def test_what_a_lambda_hands_on_otherwise_is_offered_no_clause_for_it(tmp_path: Path) -> None:
+    source = GIVEN.replace("SECOND", "last = last * v + 1;")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert 'declares "sum", where' in line
+    assert '("last", k.cu:11, ' in line
+    assert line.count("reduction") == 1
