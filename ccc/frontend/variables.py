@@ -260,14 +260,12 @@ class Suspects(MarkedStatements):
     def _carried_on(self, loop: Placed, line: Span, kind: str, *, is_call: bool) -> list[str]:
         """What a line of an annotated loop changes for later iterations, but for what reductions
         serve; of a call only what it is handed."""
-        calls = list(self._handed(loop.statement))
-        changed = () if is_call else updates.changed(loop.statement)
-        own, served = own_of(loop.statement, loop.statement), self._served([loop])
-        every = [
-            one
-            for one in (*changed, *(call.base for call in calls))
-            if one.text not in own and self._is_on(one, line)
-        ]
+        body = loop.statement.child_by_field_name("body") or loop.statement
+        calls = list(self._handed(body))
+        changed = () if is_call else updates.changed(body)
+        own, served = own_of(loop.statement, None), self._served([loop])
+        found = (*changed, *(call.base for call in calls))
+        every = [one for one in found if one.text not in own and self._is_on(one, line)]
         fitting = [one for one in every if may_hold(kind, one)] or every
         spoken = (name for one in fitting for name in reductions.spoken_of(one, calls))
         return [one for one in dict.fromkeys(spoken) if one not in served]

@@ -46,6 +46,14 @@ def test_what_the_loop_itself_counts_is_named(count: str, clause: str, tmp_path:
     assert said(source.replace("CLAUSE", clause), tmp_path, options) == []
 
 
+def test_the_counter_of_a_loop_on_one_line_is_not_named(tmp_path: Path) -> None:
+    source = SEARCH.replace(" CLAUSE", "").replace("COUNT", "if (p == m) miss++;")
+    head, body = source.split("blockDim.x) {\n")
+    source = f"{head}blockDim.x) {{{body.replace(chr(10), '', 3)}"
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert '("miss", k.cu:10, ' in line
+
+
 WALK = """struct Rng { unsigned s; __device__ float next() { DRAW return (s >> 8) * 6e-8f; } };
 struct Ctx { Rng rng; float dt; };
 __device__ float next(unsigned *s) { *s = *s * 1664525u + 1013904223u; return (*s >> 8) * 6e-8f; }
