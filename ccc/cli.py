@@ -55,9 +55,9 @@ def _long_way(given: Sequence[str]) -> int:
     from ccc import later  # noqa: PLC0415 - most commands do without it
 
     later.load_later(*later.SELDOM, "subprocess", "tempfile")
-    from ccc import dataclass_code, pattern_code  # noqa: PLC0415 - behind that
+    from ccc import dataclass_code  # noqa: PLC0415 - behind that
 
-    with dataclass_code.kept(), pattern_code.kept():
+    with dataclass_code.kept():
         from ccc.nvcc import command  # noqa: PLC0415 - the same
     return command.main(given)
 

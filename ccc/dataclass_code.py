@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import marshal
+import os
+import sys
 
-from ccc.kept_code import KeptCode
+from ccc import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MOST = 4_000
-"""Texts that are kept, some five for each class."""
+"""Texts that are kept, some five for each class; of more, those that only others have used go."""
 
 
 @contextlib.contextmanager
@@ -28,15 +31,57 @@ def kept() -> Iterator[None]:
     A module's own ``exec`` goes before Python's. One of Python's versions that does without would
     find its classes made as ever.
     """
-    compiled = KeptCode("dataclasses", _MOST)
-
-    def run(text: str, *names: dict[str, Any]) -> None:
-        code = compiled.of(text, lambda: compile(text, "<string>", "exec", dont_inherit=True))
-        exec(code, *names)
-
-    vars(dataclasses)["exec"] = run
+    compiled = _Compiled(os.path.join(cache.folder(), "dataclasses", _version()))
+    vars(dataclasses)["exec"] = compiled.run
     try:
         yield
     finally:
         vars(dataclasses).pop("exec")
         compiled.save()
+
+
+def _version() -> str:
+    """A name that differs where compiled code may."""
+    return f"{sys.implementation.cache_tag}-{sys.hexversion:x}-texts"
+
+
+class _Compiled:
+    """Code by its text, as it was in the file of this name, and as ``marshal`` writes it: that of
+    a class is read when the class is made."""
+
+    def __init__(self, path: str):
+        self._path = path
+        self._known = _load(path)
+        self._used: dict[str, bytes] = {}
+
+    def run(self, text: str, *names: dict[str, Any]) -> None:
+        """What ``exec`` does with a text."""
+        told = self._known.get(text)
+        if told is None:
+            told = marshal.dumps(compile(text, "<string>", "exec", dont_inherit=True))
+        self._used[text] = told
+        exec(marshal.loads(told), *names)
+
+    def save(self) -> None:
+        """Write what is new, where that can be written."""
+        if self._used.keys() <= self._known.keys():
+            return
+        from pathlib import Path  # noqa: PLC0415 - seldom anything is new
+
+        from ccc import files  # noqa: PLC0415
+        from ccc.errors import CccError  # noqa: PLC0415
+
+        every = {**self._known, **self._used}
+        told = marshal.dumps(every if len(every) < _MOST else self._used)
+        with contextlib.suppress(CccError):
+            files.keep(Path(self._path), told)
+
+
+def _load(path: str) -> dict[str, bytes]:
+    """What a file holds; nothing where there is none, or it is damaged in any way."""
+    try:
+        with open(path, "rb") as file:
+            found = marshal.loads(file.read())  # marshal.load asks for a few bytes at a time
+    except (OSError, EOFError, ValueError, TypeError):
+        return {}
+    return found if isinstance(found, dict) else {}

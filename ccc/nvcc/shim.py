@@ -34,9 +34,9 @@ def main() -> int:
     from ccc import later  # noqa: PLC0415 - one of both
 
     later.load_later(*later.SELDOM)
-    from ccc import dataclass_code, pattern_code  # noqa: PLC0415 - behind that
+    from ccc import dataclass_code  # noqa: PLC0415 - behind that
 
-    with dataclass_code.kept(), pattern_code.kept():
+    with dataclass_code.kept():
         from ccc.nvcc import cicc  # noqa: PLC0415 - its classes are what takes time
 
         return cicc.main(tool, arguments)

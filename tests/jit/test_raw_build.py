@@ -51,7 +51,7 @@ def store(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -
     """Where modules are kept; the rest of the cache folder is that of all tests."""
     folder = tmp_path / "cache"
     folder.mkdir()
-    for name in ("dataclasses", "emulator", "grammars", "patterns", "shapes", "toolchains"):
+    for name in ("dataclasses", "emulator", "grammars", "shapes", "toolchains"):
         (shared_cache / name).mkdir(parents=True, exist_ok=True)
         (folder / name).symlink_to(shared_cache / name)
     monkeypatch.setenv("CCC_CACHE_DIR", str(folder))
