@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ccc.frontend import unset, updates
@@ -128,6 +128,14 @@ def may_hold(kind: str, variable: Node) -> bool:
     if kind == INTEGER:
         return text not in _REGISTERS.values()
     return kind not in _REGISTERS or not text or not is_number(text) or text == _REGISTERS[kind]
+
+
+def fitting(variables: Sequence[Node], kind: str) -> list[Node]:
+    """Those of some variables that a register of a kind may hold; of a few that are no integers,
+    each is told of."""
+    are_many = len({one.text for one in variables}) > MOST_NAMED
+    is_told = kind == INTEGER or (kind and are_many)
+    return [one for one in variables if not is_told or may_hold(kind, one)]
 
 
 def may_be_at(name: bytes, function: Node, kind: str, *, is_volatile: bool) -> bool:

@@ -22,10 +22,9 @@ from ccc.frontend.syntax import (
     type_of,
 )
 from ccc.frontend.uses import (
-    INTEGER,
-    MOST_NAMED,
     accessed,
     by_atomics,
+    fitting,
     handed_on,
     in_shared,
     likely_held,
@@ -78,26 +77,8 @@ class Suspects(MarkedStatements):
         placed = self._at(at)
         if placed is None:
             return []
-        path, around = placed.statement, self._placement.around(placed)
-        function = function_around(path) or path
-        own_arrays = OwnArrays(function, self._placement.blank)
-        found = {
-            "carried": lambda: (
-                self._carried_behind(placed, places)
-                or [
-                    node
-                    for one in self._run(path, arm, case)
-                    for node in self._carried(placed, one)
-                ]
-            ),
-            "handed": lambda: self._sums(placed) or handed_on(path),
-            "uninitialised": lambda: uninitialised(path, around),
-            "arrays": lambda: own_arrays.used_in(path),
-            "accessed": lambda: accessed(function, around),
-            "written": lambda: accessed(function, around),
-            "atomic": lambda: by_atomics(function),
-            "shared": lambda: in_shared(accessed(function, around), self._placement.root),
-        }[about]()
+        function = function_around(placed.statement) or placed.statement
+        found = self._found(placed, about, places, arm, case)
         every = ([node for node in found if self._is_on(node, line)] for line in places)
         number, here = next(((n, nodes) for n, nodes in enumerate(every) if nodes), (0, []))
         if number:  # it is done by a function, to what that gets
@@ -114,13 +95,31 @@ class Suspects(MarkedStatements):
         copies = self._copied(placed, places, here, kind) if about == "carried" else []
         here = here if here or about in _IN_MEMORY else copies or found
         if about == "carried":
-            are_many = len({one.text for one in here}) > MOST_NAMED  # of a few, each is told of
-            is_told = kind == INTEGER or (kind and are_many)
-            fitting = [one for one in here if may_hold(kind, one)] if is_told else here
-            return self._spoken_of(placed, copies or fitting or here)
+            return self._spoken_of(placed, copies or fitting(here, kind) or here)
         if about == "arrays":
-            return own_arrays.names(here)
+            return OwnArrays(function, self._placement.blank).names(here)
         return _members(here) if about == "handed" else _texts(here)
+
+    def _found(
+        self, placed: Placed, about: str, places: Sequence[Span], arm: str, case: Span | None
+    ) -> list[Node]:
+        """Where the variables stand that a reason may speak of, on whatever lines."""
+        path, around = placed.statement, self._placement.around(placed)
+        function = function_around(path) or path
+        ways: dict[str, Callable[[], Iterable[Node]]] = {
+            "carried": lambda: (
+                self._carried_behind(placed, places)
+                or [one for ran in self._run(path, arm, case) for one in self._carried(placed, ran)]
+            ),
+            "handed": lambda: self._sums(placed) or handed_on(path),
+            "uninitialised": lambda: uninitialised(path, around),
+            "arrays": lambda: OwnArrays(function, self._placement.blank).used_in(path),
+            "accessed": lambda: accessed(function, around),
+            "written": lambda: accessed(function, around),
+            "atomic": lambda: by_atomics(function),
+            "shared": lambda: in_shared(accessed(function, around), self._placement.root),
+        }
+        return list(ways[about]())
 
     def _run(self, path: Node, arm: str, case: Span | None) -> list[Node]:
         """What of a statement is run where an arm, or a case, is meant."""
@@ -266,8 +265,8 @@ class Suspects(MarkedStatements):
         own, served = own_of(loop.statement, None), self._served([loop])
         found = (*changed, *(call.base for call in calls))
         every = [one for one in found if one.text not in own and self._is_on(one, line)]
-        fitting = [one for one in every if may_hold(kind, one)] or every
-        spoken = (name for one in fitting for name in reductions.spoken_of(one, calls))
+        mine = [one for one in every if may_hold(kind, one)] or every
+        spoken = (name for one in mine for name in reductions.spoken_of(one, calls))
         return [one for one in dict.fromkeys(spoken) if one not in served]
 
     def _served(self, loops: Sequence[Placed]) -> set[str]:
