@@ -32,7 +32,7 @@ from ccc.analysis.polled import is_strong
 from ccc.analysis.settled import is_settled, stays_taken
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register
-from ccc.ptx.opcodes import LOADS, Effect
+from ccc.ptx.opcodes import KEEPING, LOADS, STAYING, Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.types import ANEW, TYPES
 
@@ -43,10 +43,6 @@ if TYPE_CHECKING:
 _FROM_ELSEWHERE = Effect.READ | Effect.CALL
 _LINEAR = frozenset({"add", "sub", "mov", "mul", "mad", "shl", "cvt", "neg"})
 """What may be made of a counter so that it still comes to its end."""
-_STAYING = frozenset({"and", "bfe", "div", "max", "min", "rem", "selp", "shr", "slct"})
-"""What makes the same of several numbers that follow one another, or that come later."""
-_KEEPING = frozenset({"max", "min", "or", "selp", "slct"})
-"""What may leave a number as it was."""
 _ORDERED = frozenset({"lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"})
 
 
@@ -334,7 +330,7 @@ def _moves(
     divided, begins anew by a remainder, or is only chosen by it."""
     used = {operand for operand in operands if isinstance(operand, Register)}
     moved = {register for register in carried if is_moved(register, slices)}
-    made = {i for i in slices.behind(used) if i.name not in _STAYING}
+    made = {i for i in slices.behind(used) if i.name not in STAYING}
     while more := {r for i in made if not moved.isdisjoint(i.used()) for r in i.defined()} - moved:
         moved |= more
     return not used.isdisjoint(moved)
@@ -349,7 +345,7 @@ def is_moved(register: Register, slices: LoopConditions) -> bool:
             return True  # a number, or what another register was
         seen.add(source)
         maker = slices.each_trip.get(source)
-    if maker is None or maker.name in _KEEPING:
+    if maker is None or maker.name in KEEPING:
         return False
     chosen = (slices.each_trip.get(one) for one in maker.used() if one != register)
     return not any(one is not None and one.name == "selp" for one in chosen)

@@ -385,6 +385,10 @@ MOVES_ON = frozenset({"add", "inc", "dec"})
 """The atomic operations that leave another value each time, unless they add nothing."""
 IDEMPOTENT = frozenset({"and", "max", "min", "or"})
 """The atomic operations that find what they have left if they are done again."""
+KEEPING = frozenset({"max", "min", "or", "selp", "slct"})
+"""What may leave a number as it was, whatever else it is given."""
+STAYING = frozenset({"and", "bfe", "div", "max", "min", "rem", "selp", "shr", "slct"})
+"""What makes the same of several numbers that follow one another, or that come later."""
 
 
 def extends_sign(name: str, modifiers: tuple[str, ...]) -> bool:
