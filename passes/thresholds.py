@@ -91,14 +91,17 @@ and the others have 3 entries 1.01, 1.00, 0.99 and 1.03, 1.05, 0.99; web graphs 
 SHORT_LENGTH = 160
 """Instructions of all of them, at most. Not measured."""
 BLOCK_TURN = 600
-"""Issue slots of a turn, with the memory that it waits for, from which on the block shares out
-lists where nobody asks for that. On an H200 (2026-11-23 and 24), original / ccc with ``engage`` and
+"""Issue slots of a turn from which on the block shares out lists where nobody asks for that: with
+the memory that it waits for as a profile tells it, or else by its code alone, whose loops are short
+as far as nobody knows. On an H200 (2026-11-23 and 24), original / ccc with ``engage`` and
 ``engage_block``: samples/quadrature_grid (1350 or more) 2.42, 2.71; nested/u_list (910, 990, 1270
 and 1410 by memory, 100 to 160 by instructions) 1.96, 2.24; 1.95, 2.17; 1.78, 2.00; 1.98, 2.11;
 patterns/reread_bound (170) 18.1, 16.2; loops of 20, 60, 150 and 400 multiply-additions that add up,
 two to eight iterations a thread, 16 turns for each lane 0.89, 0.92, 0.96, 0.98 and 0.54, 0.71,
 0.84, 0.92, 0 to 32 turns 0.87, 0.86, 1.21, 1.45 and 0.65, 0.69, 1.02, 1.35, a few long lists 3.2,
-5.6, 7.6, 9.3 and 2.7, 5.3, 8.7, 18.0. Turns between 400 and 900 slots were not measured."""
+5.6, 7.6, 9.3 and 2.7, 5.3, 8.7, 18.0. Turns between 400 and 900 slots were not measured. Then
+(2026-11-30), of turns whose loops are short, of which the code alone tells nothing: neighbours of
+neighbours (8 turns each) 0.99, 0.80 and, few long, 1.97, 3.28; bond orders (4 each) 0.82, 0.74."""
 SHUFFLED_WORDS = 3
 """Words of a task, at most, that lanes ask its owner for in each turn, where they do not add up;
 others lie in shared memory. On an H200 (2026-11-23), samples/sssp (five words) by shuffles and from
@@ -239,7 +242,13 @@ FEW_TURNS = 4
 with 32 of them and with 4, and measured: zeros cut off decimals 1.52, 0.57, and 0.47; points moved
 to a surface 3.66, 0.64, and 0.66; characters of several bytes 1.69, 0.86, and 1.15; a colouring of
 a graph 3.17, 0.58, and 1.10; seeds extended 1.86, 0.87, and 1.18; likely ends of chains 2.55, 0.53,
-and 0.99. With 2, nearest neighbours in a tree would have been left, too, that gain 1.37."""
+and 0.99. With 2, nearest neighbours in a tree would have been left, too, that gain 1.37. A `while`
+whose turns hold such a loop, if lanes agree on how many they do, with 32 and with 4, and measured
+(2026-11-30): integrals by halved steps 0.95, 0.73, and 0.56; queens on a board 0.96, 0.79, and
+0.92; variates by rejection 0.98, 0.86, and 0.85 to 1.10; proofs of primes 0.98, 0.85, and 1.38. A
+loop of the turn that goes round as often for all lanes, and in all turns, is the size of something,
+and taken to be of 32: samples/path_tracing 0.98, 0.78, and 2.4; genes compared, 12 of it, 0.96,
+0.75, and 0.82."""
 UNKNOWN_SHARE = 0.5
 """The share of warps that are taken to go one of two ways in a path, or around it. A guess."""
 USUAL_LANES = 8
@@ -348,10 +357,14 @@ loads, 1 to 24 lanes)."""
 MOST_SPILLED = 64
 """Bytes that ptxas may spill and load more than in the original, so that blocks of the same size
 can be launched, before what nobody asked for is left alone."""
-SPILLED_FOR_WARPS = 256
+SPILLED_FOR_WARPS = 80
 """The same, so that as many warps as before have room where lanes share out lists. On an H200
-(2026-11-28), as fast with that room and without it: 292 bytes (ranks of pages) 0.90 and 1.02 (lists
-alike), 13.0 and 14.6 (few long ones); 136 bytes (an independent set) 0.90 and 0.86, 7.7 and 6.0."""
+(2026-11-28 and 30), as fast with that room and without it: 292 bytes (ranks of pages) 0.90 and 1.02
+(lists alike), 13.0 and 14.6 (few long ones); 252 bytes (normals of vertices) 0.98 and 1.04, 2.2 and
+2.3; 240 bytes (spheres by tile) 0.88 and 1.03, 3.9 and 4.1; 180 bytes (a mesh smoothed) 0.91 and
+0.98, 1.13 and 1.22; 136 bytes (an independent set) 0.90 and 0.86, 7.7 and 6.0; 112 bytes (triangles
+drawn) 1.12 and 1.21, 12.5 and 14.5; 76 bytes (sums along lines) 0.98 and 0.95; 24 bytes (angles)
+0.97 and 0.79."""
 MUCH_GAINED = 1.8
 """How many times as fast as the original a loop is expected, from which on ptxas takes as many
 registers as it likes for it. On an H200 (2026-11-29), of branches, expected with these, and

@@ -50,6 +50,37 @@ def _of_function(_: str, facts: Facts) -> LikelyDivergence:
     return LikelyDivergence(facts)
 
 
+class TurnDivergence(Divergence):
+    """Which registers may differ between lanes that are in different turns of a loop, as those are
+    to which tasks of it are handed on: also what changes from turn to turn."""
+
+    def __init__(self, facts: Facts, header: str):
+        loop = next(one for one in facts.loops if one.header == header)
+        carried = facts.liveness.live_in(header)
+        self._carried = {
+            one
+            for label in loop.blocks
+            for one in facts.blocks[label].instructions
+            if not carried.isdisjoint(one.defined())
+        }
+        super().__init__(facts.function, facts.graph, facts.loops, facts.liveness)
+
+    def is_source(self, instruction: Instruction) -> bool:
+        """Whether the result differs although all operands agree."""
+        return instruction in self._carried or super().is_source(instruction)
+
+
+def go_round_alike_in_turns(loop: Loop, header: str, facts: Facts) -> bool:
+    """Whether all lanes that begin a loop go round as often, whichever turns of the loop with that
+    header they are in."""
+    divergence = facts.once(_between_turns, header)
+    return facts.deciding(loop).isdisjoint(divergence.divergent_branches)
+
+
+def _between_turns(header: str, facts: Facts) -> TurnDivergence:
+    return TurnDivergence(facts, header)
+
+
 def turns_likely_agree(loop: Loop, facts: Facts) -> bool:
     """Whether all lanes that begin a loop likely go round as often."""
     likely = LikelyDivergence.of(facts).divergent_branches

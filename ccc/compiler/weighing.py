@@ -6,7 +6,7 @@ as before would need to be launched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,13 @@ from ccc.compiler.registers import Assembler, resources_of, target_of
 from ccc.errors import CccError
 from ccc.options import Options
 from ccc.passes.launch_shape import BOUNDS
-from ccc.passes.thresholds import GAIN, SPILLED_FOR_MEMORY, SPILLED_FOR_WARPS, SPILLED_GAIN
+from ccc.passes.thresholds import (
+    GAIN,
+    MUCH_GAINED,
+    SPILLED_FOR_MEMORY,
+    SPILLED_FOR_WARPS,
+    SPILLED_GAIN,
+)
 from ccc.ptx.dynamic_stack import added, shares
 from ccc.ptx.occupancy import occupancy, registers_limit
 from ccc.remark import Remark
@@ -78,7 +84,8 @@ def _settled(
         keeping |= _crowding(result, more, target_of(ptx))
         tried |= more
         result = transformed(tried=tried, keeping=keeping)
-    if spilling := _spilling(ptx, result, assembler, keeping):
+    # What is no more kept for memory may still be kept where lists are shared out.
+    while spilling := _spilling(ptx, result, assembler, keeping):
         tried |= dict.fromkeys(spilling - keeping, NOT_KNOWN)
         keeping -= spilling
         result = transformed(tried=tried, keeping=keeping)
@@ -140,8 +147,17 @@ def _spilling(
         return set()
     old, new = assembler.resources_in([before, result.ptx], kept)
     pairs = ((name, new[name].spilled - old[name].spilled) for name in kept if name in new)
-    most = {name: SPILLED_FOR_MEMORY if name in keeping else SPILLED_FOR_WARPS for name in kept}
+    most = {name: _may_spill(result.remarks[name], name in keeping) for name in kept}
     return {name for name, more in pairs if more > most[name]}
+
+
+def _may_spill(mine: Sequence[Remark], is_keeping: bool) -> int:
+    """The bytes that ptxas may spill in a kernel so that as many warps as before have room: none
+    where it is kept for what little it costs."""
+    if not is_keeping:
+        return SPILLED_FOR_WARPS
+    much = any(_is_chosen(one) and one.details["expected"] >= MUCH_GAINED for one in mine)
+    return 0 if much else SPILLED_FOR_MEMORY
 
 
 def _close(remarks: Remarks) -> list[str]:

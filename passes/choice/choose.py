@@ -87,14 +87,25 @@ def _tell(one: Collectable, chosen: Chosen, kernel: Kernel, *, is_asked: bool) -
 
 def _search(loop: AnnotatedLoop, paths: Sequence[Path], kernel: Kernel) -> StrategySearch:
     """The search for what serves some paths of a loop: with all warps of the original, where that
-    may be, they hide what memory takes, and little would be gained with fewer."""
+    may be, they hide what memory takes, and little would be gained with fewer; or else nobody tells
+    what is gained, and the loop may be one that has nothing to gain."""
     search = StrategySearch.of(loop, paths, kernel)
-    if not kernel.keeping or not search.cost.idles_for_memory or warps_bound(kernel) is None:
+    if not kernel.keeping or warps_bound(kernel) is None or kernel.keeps_warps:
         return search
-    if kernel.keeps_warps or search.gain(search.best()) >= MUCH_GAINED:
+    served = search.best()
+    hides = search.cost.idles_for_memory and search.gain(served) < MUCH_GAINED
+    if not hides and not _may_be_in_vain(search, served):
         return search
     kernel.keeps_warps = True
     return StrategySearch.of(loop, paths, kernel)
+
+
+def _may_be_in_vain(search: StrategySearch, served: Mapping[Path, str]) -> bool:
+    """Whether nobody tells that anything is gained by what serves the paths of a loop, none of
+    which is shared out."""
+    chosen = {path: name for path, name in served.items() if name != LEAVE}
+    known = any(search.cost.paths[path].lanes.is_known for path in chosen)
+    return bool(chosen) and not known and not {*chosen.values()} & {*SHARED_OUT}
 
 
 def _is_for_few(search: StrategySearch, served: Mapping[Path, str], kernel: Kernel) -> bool:

@@ -11,7 +11,7 @@ from ccc.analysis.likeness import likely_taken_together, turns_likely_agree
 from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.passes.choice.cost_model import LoopCost
 from ccc.passes.choice.lanes import Lanes, expected_lanes
-from ccc.passes.choice.work import SHORT, guesses
+from ccc.passes.choice.work import SHORT, SHORT_LOOPS, guesses
 from ccc.passes.thresholds import UNKNOWN_TURNS
 from ccc.pipeline import Kernel
 
@@ -25,12 +25,14 @@ class LoopCosts:
         worst: the same, with the worst case where nothing is known of the lanes.
         short: as is expected, if paths are as short as what nobody has told lets them be.
         short_at_worst: the same with nobody waiting for memory, which would hide what it takes.
+        worst_if_short: loops in paths are short, with the worst case of lanes.
     """
 
     expected: LoopCost
     worst: LoopCost
     short: LoopCost
     short_at_worst: LoopCost
+    worst_if_short: LoopCost
 
     @staticmethod
     def of(loop: AnnotatedLoop, paths: Sequence[Path], kernel: Kernel) -> LoopCosts:
@@ -59,5 +61,7 @@ class LoopCosts:
         if any(guesses(one.blocks, facts, one.entry * one.repeats) for one in paths):
             short = LoopCost(loop, paths, lanes, kernel, unknown=SHORT)
             short_at_worst = LoopCost(loop, paths, lanes, kernel, True, SHORT)
-        at_worst = LoopCost(loop, paths, lanes_at_worst, kernel, is_worst=True)
-        return LoopCosts(expected, at_worst, short, short_at_worst)
+        at_worst = worst_if_short = LoopCost(loop, paths, lanes_at_worst, kernel, is_worst=True)
+        if short is not expected:
+            worst_if_short = LoopCost(loop, paths, lanes_at_worst, kernel, True, SHORT_LOOPS)
+        return LoopCosts(expected, at_worst, short, short_at_worst, worst_if_short)

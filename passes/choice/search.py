@@ -316,7 +316,12 @@ class StrategySearch:
         lanes_known = all(self.cost.paths[one].lanes.is_known for one in paths)
         length_known = all(self._has_known_length(one) for one in paths)
         short = [] if length_known else [self._costs.short, self._costs.short_at_worst]
-        return [self._costs.worst] * (not lanes_known) + short
+        repeat = not lanes_known and not length_known and any(one.repeats for one in paths)
+        return [
+            *[self._costs.worst] * (not lanes_known),
+            *short,
+            *[self._costs.worst_if_short] * repeat,
+        ]
 
     def _has_known_length(self, path: Path) -> bool:
         """Whether no ways and turns of loops had to be guessed for the length of a path."""
@@ -390,11 +395,15 @@ class StrategySearch:
 
     def _may_meet_block(self, path: Path) -> bool:
         """Whether the block may share out an inner loop where nobody asks for that: what it saves
-        is that warps wait for one another, which no figure of a warp tells. Which of them adds up
-        what is found out as they run, so rounded sums would differ from launch to launch."""
-        turn = self.cost.paths[path].full_turn.slots(self.cost.arch)
+        is that warps wait for one another, which no figure of a warp tells; what they wait for
+        memory, and how long guessed loops in a turn are, counts where a profile tells it. Which of
+        them adds up what is found out as they run, so rounded sums would differ from launch to
+        launch."""
+        one = self.cost.paths[path]
+        turn = one.full_turn if one.lanes.is_known else self._costs.short.paths[path].own
         alone = len(self.cost.paths) == 1
-        return alone and turn >= BLOCK_TURN and is_exact(path, self._facts)
+        is_long = turn.slots(self.cost.arch) >= BLOCK_TURN
+        return alone and is_long and is_exact(path, self._facts)
 
     def _strategies(self, paths: Sequence[Path]) -> list[LoopStrategy]:
         """What may serve the branches among some paths; batches only with few loads in them."""

@@ -18,6 +18,7 @@ from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.lane_strides import Strides, address_stride, lane_strides
+from ccc.analysis.likeness import go_round_alike_in_turns
 from ccc.ir.nodes import Instruction
 from ccc.passes.choice.seldom import seldom
 from ccc.passes.thresholds import FEW_TURNS, UNKNOWN_SHARE, UNKNOWN_TURNS
@@ -109,16 +110,21 @@ class Guess:
         turns: how often a loop goes round.
         share: of warps that go a way which others pass by.
         begun: the same of a loop that always has some turns.
+        alike: how often a loop goes round in the turns of another one, if it does so as often for
+            all lanes in all of these.
     """
 
     turns: int = UNKNOWN_TURNS
     share: float = UNKNOWN_SHARE
     begun: float = 1.0
+    alike: int = UNKNOWN_TURNS
 
 
 USUAL = Guess()
-SHORT = Guess(FEW_TURNS, 0.0, 0.0)
+SHORT = Guess(FEW_TURNS, 0.0, 0.0, FEW_TURNS)
 """What a path takes at least, about."""
+SHORT_LOOPS = Guess(FEW_TURNS)
+"""The same of turns, whose loops are short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +252,9 @@ def times(
     def passes(loop: Loop, label: str) -> float:
         turns = turns_of[loop.header]
         if turns is None:
-            return unknown.turns
+            asks = once and unknown.alike != unknown.turns
+            is_alike = asks and go_round_alike_in_turns(loop, once, facts)
+            return unknown.alike if is_alike else unknown.turns
         ends = {source for source, _ in loop.exits(facts.graph)} - {label}
         return turns - any(facts.dominators.dominates(end, label) for end in ends)
 

@@ -6,7 +6,9 @@ import re
 
 import pytest
 from arms import Arm, kernel, remarks
+from inner_loop import text_with_inner_loop
 
+from ccc.compiler.transform import transform
 from ccc.ir.markers import PROMISE
 from ccc.passes.choice.chosen import (
     TELL_TURNS,
@@ -69,6 +71,29 @@ def test_a_loop_of_which_nothing_is_known_may_be_short(
         advice = str(found.advice)
         assert "instructions by its code with 32 turns of its loops, some 16 lanes (p" in advice
         assert f"expected {least:.2f} to {most:.2f} times as fast; {TELL_TURNS}, or" in advice
+
+
+NEAR = """mov.u32 %r4, 0;
+NEAR:
+	{body}
+	add.u32 %r4, %r4, 1;
+	setp.lt.u32 %p3, %r4, %r2;
+	@%p3 bra NEAR;
+	setp.lt.u32 %p2, %r3, 77;"""
+
+
+@pytest.mark.parametrize(("body", "is_done"), [(40, False), (600, True)])
+def test_turns_may_be_short_in_which_a_loop_is_of_which_nothing_is_known(
+    body: int, is_done: bool
+) -> None:
+    """Lanes that agree on their turns, and on short ones, gain nothing, and pay for each."""
+    turn = NEAR.format(body="mad.lo.u32 %r3, %r3, %r3, %r3;\n\t" * body)
+    ptx = text_with_inner_loop(turn, "mov.u32 %r3, %r1;", "ld.global.u32 %r2, [%rd1];", "while")
+    (found,) = transform(ptx).remarks["k"]
+    assert found.applied == is_done
+    if not is_done:
+        least, most = found.details["at_worst"]["merge"], found.details["considered"]["merge"]
+        assert least < LOSS < GAIN < most
 
 
 ASIDE = """setp.ne.u32 %p6, %r3, 77;

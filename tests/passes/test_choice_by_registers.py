@@ -154,9 +154,10 @@ def made_of(
     spilled: int = 0,
     waits: bool = True,
     callee_shared: int | None = None,
+    takes: int = 48,
 ) -> tuple[str, Remark]:
-    """What comes of a kernel of 32 registers that would take 48, and what is said of it, if with 32
-    so many bytes are spilled."""
+    """What comes of a kernel of 32 registers that would take more, and what is said of it, if with
+    32 so many bytes are spilled."""
 
     def resources(*texts: str) -> list[dict[str, Resources]]:
         bounds = ".minnctapersm 8\n", ".maxnreg 32\n"
@@ -167,7 +168,7 @@ def made_of(
                 if "%ccc_" not in text
                 else bounded
                 if any(bound in text for bound in bounds)
-                else Resources(48, 0, 0)
+                else Resources(takes, 0, 0)
             }
             for text in texts
         ]
@@ -198,6 +199,17 @@ def test_none_are_kept_that_hide_nothing_or_where_much_is_gained(
     made, remark = made_of(kernel(Arm(80, share)), monkeypatch, waits=waits)
     assert ".minnctapersm" not in made
     assert (remark.details["expected"] >= MUCH_GAINED) == waits
+
+
+@pytest.mark.parametrize("spilled", [0, 2])
+def test_warps_that_cost_nothing_are_kept_where_nobody_tells_what_is_gained(
+    monkeypatch: pytest.MonkeyPatch, spilled: int
+) -> None:
+    """The loop may be one whose path no lane takes, which then is as fast as its warps are many."""
+    unknown = kernel(Arm(800, 0.05)).replace("prob=0.05", "")
+    made, remark = made_of(unknown, monkeypatch, spilled, waits=False, takes=40)
+    assert remark.details["expected"] >= MUCH_GAINED
+    assert (".minnctapersm 8\n" in made) == (spilled == 0)
 
 
 def test_of_blocks_of_unknown_size_registers_are_bound(monkeypatch: pytest.MonkeyPatch) -> None:

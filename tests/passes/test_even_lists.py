@@ -101,6 +101,7 @@ FAR:
 	@%p2 bra FAR;"""
 
 
+LONG = "\tmad.lo.u32 %r6, %r6, %r6, %r6;\n" * 600 + "\tadd.s32 %r5, %r5, %r6;"
 READS = ONE_LOOP.replace(
     "mad.lo.u32 %r6, %r6, %r6, %r7;",
     "mul.wide.u32 %rd2, %r6, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n\tld.global.u32 %r6, [%rd3];",
@@ -109,9 +110,11 @@ READS = ONE_LOOP.replace(
 
 @pytest.mark.parametrize(
     ("turn", "expected"),
-    [(LOOPS, "engage_block"), (ONE_LOOP, "engage"), (READS, "engage_block")],
+    [(LONG, "engage_block"), (ONE_LOOP, "engage"), (LOOPS, "engage"), (READS, "engage")],
 )
-def test_a_block_shares_out_long_turns_though_nobody_asks(turn: str, expected: str) -> None:
+def test_a_block_shares_out_turns_that_are_long_by_their_code_though_nobody_asks(
+    turn: str, expected: str
+) -> None:
     add = "\tadd.s32 %r5, %r5, %r6;"
     assert add in BEFORE
     marked = BEFORE.replace(add, turn)

@@ -115,6 +115,25 @@ def test_warps_are_not_kept_where_ptxas_spills_much_for_them(
     assert ("least_blocks" in details) == (spilled <= SPILLED_FOR_WARPS)
 
 
+def test_what_is_not_kept_for_memory_is_weighed_as_lists_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both ask for the warps of blocks whose size nobody says, once it is known what they take."""
+    text = SUMS.replace(BLOCK, "")
+
+    def resources(*texts: str) -> list[dict[str, Resources]]:
+        bounded = Resources(32, 0, 0, SPILLED_FOR_WARPS, SPILLED_FOR_WARPS)
+        free, plain = Resources(40, 0, 0), Resources(32, 0, 0)
+        kinds = ((".maxnreg" in one, "%ccc_" in one) for one in texts)
+        return [{"k": bounded if a else free if b else plain} for a, b in kinds]
+
+    monkeypatch.setattr(LoopCost, "idles_for_memory", True)
+    monkeypatch.setattr(registers, "resources_of", resources)
+    done = unit.DevicePass()
+    assert ".maxnreg" not in unit._transform(text, "k.ptx", Options(strategy="engage"), done)
+    assert done.remarks["k"][-1].applied
+
+
 def test_bounds_of_the_user_stay() -> None:
     assert limits_of(SUMS.replace(BLOCK, f"{BLOCK}.minnctapersm 4\n")) == "4"
     assert limits_of(SUMS.replace(BLOCK, f"{BLOCK}.maxnreg 40\n")) is None

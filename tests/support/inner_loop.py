@@ -32,6 +32,7 @@ OUT:
     ret;
 }
 """
+STEP = "add.u32 %r1, %r1, 32;"
 
 
 def with_inner_loop(
@@ -39,7 +40,7 @@ def with_inner_loop(
     begin: str = "",
     before: str = "",
     kind: str = "variable",
-    step: str = "add.u32 %r1, %r1, 32;",
+    step: str = STEP,
 ) -> Kernel:
     """The kernel, before any pass.
 
@@ -50,7 +51,12 @@ def with_inner_loop(
         kind: of the inner loop.
         step: what makes the next ``%r1``, which the outer loop counts in.
     """
-    text = _TEXT.replace("@BEFORE", before).replace("@BEGIN", begin)
-    text = text.replace("@KIND", kind).replace("@TURN", turn).replace("@STEP", step)
+    text = text_with_inner_loop(turn, begin, before, kind, step)
     function = parse_function(next(iter(parse_module(text, "k.ptx").functions)))
     return Kernel(function, Facts(function))
+
+
+def text_with_inner_loop(turn: str, begin: str, before: str, kind: str, step: str = STEP) -> str:
+    """The same as the text of a file."""
+    text = _TEXT.replace("@BEFORE", before).replace("@BEGIN", begin)
+    return text.replace("@KIND", kind).replace("@TURN", turn).replace("@STEP", step)
