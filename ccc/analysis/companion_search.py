@@ -8,6 +8,7 @@ compared, and that all are given something new together. Whatever else there is,
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.companions import ORDER, Companions, ComparedValue, Replacement
@@ -43,7 +44,15 @@ def find_companions(carried: Register, loop: Loop, facts: Facts) -> Companions |
         return None
 
 
-def find_misfit(carried: Register, loop: Loop, facts: Facts) -> Instruction | None:
+class Misfit(NamedTuple):
+    """What keeps a register from being a value with companions, and whether that is to read memory
+    where they are set."""
+
+    instruction: Instruction
+    is_read: bool
+
+
+def find_misfit(carried: Register, loop: Loop, facts: Facts) -> Misfit | None:
     """What keeps a register that takes what it is compared with from being such a value; None if it
     is no such register, or it is not known what does.
 
@@ -58,7 +67,8 @@ def find_misfit(carried: Register, loop: Loop, facts: Facts) -> Instruction | No
     try:
         value.run()
     except _Unfit:
-        return value.asking() or value.at
+        at = value.asking() or value.at
+        return at and Misfit(at, value.reads_where_set(at))
     return None
 
 
@@ -131,6 +141,11 @@ class _FollowedValue:
             if any(one.name == "setp" and self._asks(one) for one in inside):
                 return setp
         return None
+
+    def reads_where_set(self, instruction: Instruction) -> bool:
+        """Whether it reads memory in a block that is come to where the value is taken."""
+        arms = (self.facts.blocks[u.arm].instructions for u in self.updates.values() if u.arm)
+        return _reads(instruction) and any(instruction in arm for arm in arms)
 
     def _asks(self, setp: Instruction) -> bool:
         return not self.classes[0].isdisjoint(setp.operands[1:])
@@ -417,8 +432,8 @@ class _FollowedValue:
 
     def _check_pure(self, instruction: Instruction, update: Replacement) -> None:
         """It only computes, and nothing from the value and its companions as they were."""
-        loads = instruction.name in LOADS and instruction.space != "param"
-        if instruction.effects != Effect.NONE or loads or instruction.guard is not None:
+        is_pure = instruction.effects == Effect.NONE and not _reads(instruction)
+        if not is_pure or instruction.guard is not None:
             raise _Unfit
         made = set(instruction.defined())
         if self.predicates.union(*self.classes) & set(instruction.used()):
@@ -453,3 +468,8 @@ class _FollowedValue:
             if places:
                 found[label] = tuple(places)
         return found
+
+
+def _reads(instruction: Instruction) -> bool:
+    """Whether it reads memory that may be written."""
+    return instruction.name in LOADS and instruction.space != "param"

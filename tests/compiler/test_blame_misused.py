@@ -152,3 +152,34 @@ def test_what_a_method_reads_of_what_it_updates_is_in_the_way(tmp_path: Path) ->
     (line,) = said(MEAN, tmp_path, Options(strategy=COLLECT))
     assert "; the variable of a reduction (s.n or s.mean) may only be updated in the loop" in line
     assert "in the way is what it does in k.cu:10; keep that out of the loop, or remove" in line
+
+
+HIT = """struct Hit { double t; double3 p; };
+__global__ void __launch_bounds__(64) k(const double3 *q, Hit *o, int n) {
+    Hit h; h.t = 1e30; h.p = make_double3(0, 0, 0);
+#pragma ccc for CLAUSES
+    for (int i = threadIdx.x; i < n; i += 64) {
+#pragma ccc if
+        if (q[i].x > 0) {
+            double t = q[i].x; for (int k = 0; k < 20; k++) t = sqrt(t + q[i].y);
+            if (t < h.t) { h.t = t; h.p = q[i]; }
+        }
+    }
+    o[threadIdx.x] = h;
+}
+"""
+
+
+def test_who_reads_what_goes_with_a_minimum_is_told_to_read_it_behind(tmp_path: Path) -> None:
+    """Before the branch would not do: nvcc reads where the value is needed."""
+    (line,) = said(HIT.replace("CLAUSES", ""), tmp_path, Options(strategy=COLLECT))
+    assert "reduction(min: h.t), and in place of what is read where that is set (k.cu:9, PTX" in line
+    assert line.endswith(";) set an index, to read by that behind it [in k]")
+    clause = "reduction(min: h.t)"
+    (line,) = said(HIT.replace("CLAUSES", clause), tmp_path, Options(strategy=COLLECT))
+    assert "; in the way is (k.cu:9, PTX line " in line
+    way_out = "set an index there in its place, and read by that behind the loop [in k]"
+    assert line.endswith(f", which reads memory where that is set; {way_out}")
+    index = HIT.replace("CLAUSES", clause).replace("double3 p;", "int p;").replace("= q[i]; }", "= i; }")
+    index = index.replace("make_double3(0, 0, 0)", "-1")
+    assert said(index, tmp_path, Options(strategy=COLLECT)) == []

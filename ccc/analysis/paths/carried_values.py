@@ -12,7 +12,7 @@ from typing import NoReturn
 from ccc.analysis.apart import RESTRICT
 from ccc.analysis.callees import called
 from ccc.analysis.cfg import EXIT
-from ccc.analysis.companion_search import find_misfit
+from ccc.analysis.companion_search import Misfit, find_misfit
 from ccc.analysis.facts import Facts
 from ccc.analysis.fields import are_one_place
 from ccc.analysis.memory import EVERY_SPACE
@@ -57,6 +57,16 @@ ASKED_BY = ", by which the branch is taken: as it is, remove the annotation"
 """Of a comparison with what all iterations before have found."""
 KEEP_OUT = "; keep that out of the loop, or remove the annotation"
 """Of what a loop does with the variable of a reduction beside its updates."""
+
+READ_WHERE_SET = (
+    ", which reads memory where that is set; set an index there in its place, and read by that "
+    "behind the loop"
+)
+"""Of what goes with a minimum: nvcc reads there, wherever the source does."""
+TO_READ_BEHIND = (
+    ", and in place of what is read where that is set{} set an index, to read by that behind it"
+)
+"""The same of what would be one by a clause, for the place."""
 
 SET_IN_LOOP = "declare the variable in the loop, or give it a value there"
 
@@ -329,26 +339,34 @@ def reduction_hint(path: CheckedPath, facts: Facts) -> str:
     """What clause would serve for a value that is carried, or why one that is there does not."""
     declared = declared_operations(path.loop.marker)
     if not declared:
-        return REDUCTION_HINT
+        misfit = _misfit(path, facts)
+        read = TO_READ_BEHIND.format(at(misfit.instruction)) if misfit and misfit.is_read else ""
+        return REDUCTION_HINT + read
     names = " or ".join(declared_variables(path.loop.marker))
     hint = (
         f"the variable of a reduction ({names}) may only be updated in the loop, by that operation"
     )
     if declared.intersection(EXTREMES):
         hint += "; what goes with it may only be set where it is, and not be read"
-        loop = path.loop.loop
-        carried = sorted(facts.liveness.live_in(loop.header), key=by_name)
-        misfits = (find_misfit(register, loop, facts) for register in carried)
-        if (misfit := next(filter(None, misfits), None)) is not None:
-            way_out = ASKED_BY if _only_asks(misfit, path, facts) else KEEP_OUT
-            hint += f"; in the way is{at(misfit)}{way_out}"
-        if any(one.bits == NARROW for one in written_in(path, facts).intersection(carried)):
+        if (misfit := _misfit(path, facts)) is not None:
+            asks = _only_asks(misfit.instruction, path, facts)
+            way_out = ASKED_BY if asks else READ_WHERE_SET if misfit.is_read else KEEP_OUT
+            hint += f"; in the way is{at(misfit.instruction)}{way_out}"
+        carried = facts.liveness.live_in(path.loop.loop.header)
+        if any(one.bits == NARROW for one in written_in(path, facts) & carried):
             hint += f"; {TOO_NARROW}"
     if declared.intersection(EXTREMES) and any(
         map(flushes, instructions_of(path.loop.loop.blocks, facts))
     ):
         hint += "; minima and maxima of floats are none under -ftz=true and -use_fast_math"
     return hint
+
+
+def _misfit(path: CheckedPath, facts: Facts) -> Misfit | None:
+    """What keeps the first minimum or maximum that iterations hand on from being one, if it does."""
+    loop = path.loop.loop
+    carried = sorted(facts.liveness.live_in(loop.header), key=by_name)
+    return next(filter(None, (find_misfit(one, loop, facts) for one in carried)), None)
 
 
 def _only_asks(setp: Instruction, path: CheckedPath, facts: Facts) -> bool:

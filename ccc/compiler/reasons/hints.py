@@ -6,7 +6,13 @@ import re
 from enum import Enum, auto
 
 from ccc.analysis.paths.array_hints import ANOTHER_LOOP, IN_PATH
-from ccc.analysis.paths.carried_values import BY_ATOMIC, REDUCTION_HINT, SET_IN_LOOP, TOO_NARROW
+from ccc.analysis.paths.carried_values import (
+    BY_ATOMIC,
+    REDUCTION_HINT,
+    SET_IN_LOOP,
+    TO_READ_BEHIND,
+    TOO_NARROW,
+)
 from ccc.analysis.paths.continuation import OF_ATOMIC
 from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES, SUMS, TO_SHARE
 from ccc.analysis.paths.leading_out import LEAVES_TURNS
@@ -27,6 +33,8 @@ class Hint(Enum):
     """That they are no reductions as numbers are computed, whatever the loop does."""
     OF_ATOMIC = auto()
     BY_ATOMIC = auto()
+    TO_READ_BEHIND = auto()
+    """What else a minimum needs, which the clause has to be of."""
     SUMS = auto()
     """The clause alone."""
     TO_SHARE = auto()
@@ -60,6 +68,7 @@ PATTERNS = {
     Hint.FROM_COUNTER: f"{re.escape(IF_FROM_COUNTER)}|{re.escape(FROM_COUNTER)}",
     Hint.TO_SHARE: f"(?:; )?{re.escape(TO_SHARE)}",
     Hint.DECIDES: re.escape(f"{BY_ONE} {DECIDES}"),
+    Hint.TO_READ_BEHIND: re.escape(TO_READ_BEHIND).replace(r"\{\}", r" \(PTX line .*?;\)"),
     Hint.OWN_ARRAY: re.escape("(an array of the thread's own)"),
     **{
         hint: re.escape(words)

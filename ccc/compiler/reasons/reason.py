@@ -39,6 +39,8 @@ class HintSlot:
         return written(self.pieces)
 
 
+_WITH_PIECES = (Hint.MISUSED, Hint.TO_READ_BEHIND)
+"""Those that show instructions, or hold other hints."""
 Piece: TypeAlias = str | Shown | HintSlot
 """Of which texts consist."""
 
@@ -154,7 +156,7 @@ def _piece(words: str, name: str | None) -> Piece:
     given = match.groups() if match else ()
     if hint is None:
         return Shown(int(given[0]), given[1])
-    inner = _pieces(words, hint) if hint is Hint.MISUSED else (words,)
+    inner = _pieces(words, hint) if hint in _WITH_PIECES else (words,)
     return HintSlot(hint, tuple(inner), given)
 
 

@@ -42,6 +42,7 @@ from ccc.compiler.reasons.wanted_clauses import (
     clause_of_sum,
     clauses_of_sums,
     sharing_by_sums,
+    to_read_behind,
     with_choice,
     with_wanted,
 )
@@ -61,6 +62,7 @@ _ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
     Hint.SET_IN_LOOP: set_whole,
     Hint.SUMS: clause_of_sum,
     Hint.TOO_NARROW: named_narrow,
+    Hint.TO_READ_BEHIND: to_read_behind,
 }
 """Who knows better, by what is advised; whoever knows nothing leaves it as it is."""
 _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] = (

@@ -52,6 +52,12 @@ def with_choice(asked: Inquiry) -> Inquiry:
     )
 
 
+def to_read_behind(asked: Inquiry) -> str | None:
+    """Nothing of what a minimum or maximum needs, where no clause for one is offered."""
+    is_offered = any(f"reduction({by}:" in asked.reason.text() for by in KEEPS)
+    return None if is_offered else ""
+
+
 def clause_of_sum(asked: Inquiry) -> str | None:
     """The clause for the variable that turns hand on, where it is no minimum or maximum."""
     suspects, at = asked.suspects, asked.at
