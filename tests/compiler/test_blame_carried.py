@@ -466,3 +466,31 @@ def test_all_that_no_reduction_serves_is_named_and_sent_behind_the_branch(tmp_pa
     assert 'other variables, update "k", "avg" and "up" by those behind the branch' in line
     rest = "k += t; avg += t * (w - avg) / k; up = t ? w > 3 : up;"
     assert of("strategy(tile(3))", "w = v; t = 1;", rest) == []
+
+
+BLEND = """__global__ void k(const float4 *frag, float4 *o, int n) {
+    float4 c = make_float4(0, 0, 0, 1);
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float4 f = frag[i];
+#pragma ccc if
+        if (f.w > 0.1f) {
+            float e = f.w; for (int k = 0; k < 20; k++) e = expf(-e);
+            c.x += f.x * e; c.y += f.y * e; c.z += f.z * e; c.w *= 1 - BY;
+        }
+    }
+    o[threadIdx.x] = c;
+}
+"""
+
+
+def test_a_product_is_told_if_it_is_in_the_way_and_else_the_sums(tmp_path: Path) -> None:
+    """A lane makes for its next iteration what is made from little."""
+    (line,) = said(BLEND.replace("BY", "e"), tmp_path, Options(strategy=COLLECT))
+    assert 'computes ("c.w", k.cu:9, PTX line ' in line
+    every = '"c.w", "c.x", "c.y" and "c.z"'
+    assert f"; have a branch set a variable for each of {every}, update them by those" in line
+    (line,) = said(BLEND.replace("BY", "f.w"), tmp_path, Options(strategy=COLLECT))
+    assert 'computes ("c.x" or "c.y" or "c.z", k.cu:9, PTX line ' in line
+    assert ": fma.rn.f32 " in line
+    assert line.endswith("on the loop of line 3: reduction(+: c.x, c.y, c.z) [in k]")

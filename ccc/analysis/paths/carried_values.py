@@ -5,7 +5,7 @@ With them it cannot be collected.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import NoReturn
 
@@ -81,13 +81,16 @@ def refuse_value_of_path(
     needed: Sequence[Instruction],
     reads: Sequence[Instruction],
     facts: Facts,
+    is_too_much: Callable[[Sequence[Instruction]], bool],
 ) -> NoReturn:
     """The next iteration would need what the path computes by itself.
+
+    ``is_too_much`` tells whether a lane cannot make what it needs of the path.
 
     Raises:
         Refused: always; how to do without depends on what it is.
     """
-    maker = _maker(culprit, needed, path, facts)
+    maker = _maker(culprit, needed, path, facts, is_too_much)
     culprit = maker if culprit.is_terminator else culprit
     if path.turn is not path.loop.loop:
         _refuse_value_of_turn(path, maker, needed, facts)
@@ -152,20 +155,43 @@ def as_while(marker: Marker) -> str:
 
 
 def _maker(
-    culprit: Instruction, needed: Sequence[Instruction], path: CheckedPath, facts: Facts
+    culprit: Instruction,
+    needed: Sequence[Instruction],
+    path: CheckedPath,
+    facts: Facts,
+    is_too_much: Callable[[Sequence[Instruction]], bool],
 ) -> Instruction:
     """What makes the value in the end, of what is needed of the path: it stands in the line that
-    sets the variable, and what it is made from need not. If there are several, a floating-point
-    one, since of that a reduction has to be told, and a sum rather than what is read beside it."""
+    sets the variable, and what it is made from need not. If there are several, what no reduction
+    would be of, if the lane cannot make that, and else a floating-point one, since of that a
+    reduction has to be told, and a sum rather than what is read beside it."""
     handed = _live_behind(path, facts)
     made = [one for one in needed if not handed.isdisjoint(one.defined())]
     # What the rest of the iteration needs, too, may be made on the way to it.
     carried = handed & facts.liveness.live_in(path.turn.header)
     made = [one for one in made if not carried.isdisjoint(one.defined())] or made
+    sums = [one for one in made if _is_sum(one, path, facts)]
+    others = [one for one in made if one not in sums and one.name != "ld"]
+    if sums and others:
+        made = others if is_too_much(_needed_beside(sums, path, facts)) else sums
     floating = [one for one in made if one.types[-1:] in (("f32",), ("f64",))]
     told = (floating or made or [culprit])[-1]
-    sums = [one for one in made if _is_sum(one, path, facts)] if told.name == "ld" else []
-    return [told, *sums][-1]
+    return sums[-1] if told.name == "ld" and sums else told
+
+
+def _needed_beside(
+    sums: Iterable[Instruction], path: CheckedPath, facts: Facts
+) -> list[Instruction]:
+    """What the next iteration would need of a path if reductions were of some sums."""
+    loop = path.loop.loop
+    found = (find_sum(to, loop, facts) for one in sums for to in one.defined())
+    every = (*path.loop.accumulators, *filter(None, found))
+    webs = frozenset[Register]().union(*(one.registers for one in every))
+    needed = slice_region(
+        Region(path.region, facts.graph), facts.blocks, facts.reaching_within(path.region), [],
+        lambda sink: facts.liveness.live_in(sink) - webs, decide_sinks=True,
+    )  # fmt: skip
+    return [i for i in instructions_of(path.blocks, facts) if i in needed.instructions]
 
 
 def _is_sum(maker: Instruction, path: CheckedPath, facts: Facts) -> bool:

@@ -239,13 +239,18 @@ def _check_owner(
     known = {i for i in needed if may_load and _is_left_alone(i, writes, facts)}
     more = {i for i in needed if i not in known and does_more(i, facts)}
     in_path = [i for i in instructions_of(path.blocks, facts) if i in needed]
-    culprit = next((i for i in in_path if i in more or i.is_terminator), None)
-    if culprit is None and len(in_path) > CHEAP_SLICE:
-        culprit = in_path[0]
+
+    def too_much(made: Sequence[Instruction]) -> Instruction | None:
+        first = next((i for i in made if i in more or i.is_terminator), None)
+        return made[0] if first is None and len(made) > CHEAP_SLICE else first
+
+    culprit = too_much(in_path)
     in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
     reads = [i for i in (*in_path, *in_rest) if i in more and i not in fetches and i.name == "ld"]
     if culprit is not None:
-        refuse_value_of_path(path, culprit, in_path, reads, facts)
+        refuse_value_of_path(
+            path, culprit, in_path, reads, facts, lambda made: too_much(made) is not None
+        )
     culprit = next((i for i in in_rest if i not in fetches and i in more), None)
     if culprit is not None and culprit.name == "atom":
         raise Refused(

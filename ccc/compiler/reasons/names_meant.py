@@ -26,6 +26,8 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
     is_early = reason.says(TOO_EARLY)  # which any of the paths beside it may do
     arm, case = ("", None) if is_early else (asked.remark.arm, asked.case)
     names = asked.suspects.names(asked.at, about, asked.places, kind, arm, case)
+    if topic is Topic.CARRIED and any(one.is_product for one in reason.shown[:1]):
+        names = [one for one in names if asked.suspects.operation(asked.at, one) == "*"] or names
     if topic is Topic.HANDED and any("pred" in one.opcode.modifiers for one in reason.shown):
         names = _flags(asked) or names
     if topic in _IN_MEMORY:

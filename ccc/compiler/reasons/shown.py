@@ -46,6 +46,13 @@ class Shown:
         return INTEGER if is_whole else ""
 
     @property
+    def is_product(self) -> bool:
+        """Whether it multiplies what is there by something, ``mul.f32 %f1, %f2, %f1;``."""
+        _, target = self._parts
+        _, *sources = re.split(r", *", self.text.rstrip(";"))
+        return self.opcode.name == "mul" and target in sources
+
+    @property
     def _parts(self) -> tuple[str, str]:
         """Its opcode and its first operand."""
         match = _INSTRUCTION.match(self.text)
