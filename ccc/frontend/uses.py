@@ -203,6 +203,13 @@ def of_all(function: Node, root: Node) -> list[Node]:
     return [node for node in identifiers_in(function) if node.text in names]
 
 
+def referred(function: Node) -> list[Node]:
+    """Where a function uses what it has references to, which may lie in memory."""
+    declared = updates.every(function, lambda node: node.type == "reference_declarator")
+    names = {found.text for one in declared if (found := innermost(one)[0]) is not None}
+    return [node for node in identifiers_in(function) if node.text in names]
+
+
 def _declared_as(words: re.Pattern[bytes], root: Node) -> set[bytes]:
     """The variables that are declared with some words."""
     return {

@@ -32,6 +32,7 @@ from ccc.frontend.uses import (
     of_all,
     only_read,
     own_of,
+    referred,
     uninitialised,
 )
 
@@ -86,7 +87,7 @@ class Suspects(MarkedStatements):
         if not here and about == "atomic":
             return self.names(at, "written", places)
         if not here and about in _IN_MEMORY:
-            plain = of_all(function, self._placement.root)
+            plain = [*of_all(function, self._placement.root), *referred(function)]
             here = [node for node in plain if any(self._is_on(node, line) for line in places)]
         if about in _IN_MEMORY:
             read = only_read(function, self._placement.blank, is_written=about == "written")

@@ -89,3 +89,32 @@ def test_an_atomic_on_a_variable_of_the_thread_is_no_jump(tmp_path: Path) -> Non
         "comes to a trap, which nvcc puts in the place of what cannot be done, as an atomic" in line
     )
     assert "write s += x in the place of atomicAdd(&s, x)" in line
+
+
+OWN_SLOT = """struct S { double m; int n; };
+__global__ void __launch_bounds__(64) k(const double *x, S *o, int n) {
+    __shared__ S s[64];
+    S &me = s[threadIdx.x]; me.m = 0; me.n = 0; double m = 0;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0) {
+            double v = x[i]; for (int k = 0; k < 20; k++) v = sqrt(v + k);
+            UPDATE
+        }
+    }
+    me.m += m;
+    o[threadIdx.x] = me;
+}
+"""
+
+
+@pytest.mark.parametrize("clause", ["", "reduction(+: me.m)"])
+def test_memory_that_is_added_up_is_told_to_be_a_variable(clause: str, tmp_path: Path) -> None:
+    source = OWN_SLOT.replace("CLAUSE", clause).replace("UPDATE", "me.m += v; me.n++;")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert 'use the same memory, and are not independent ("me", k.cu:10, PTX line ' in line
+    way_out = "keep it in a variable, with a reduction on the loop, and write that back behind the"
+    assert line.endswith(f"; {way_out} loop, or use an atomic [in k]")
+    source = OWN_SLOT.replace("CLAUSE", "reduction(+: m)").replace("UPDATE", "m += v;")
+    assert said(source, tmp_path, Options(strategy=COLLECT)) == []

@@ -27,6 +27,7 @@ from ccc.analysis.paths.callee_accesses import (
     is_access,
     operand_of,
 )
+from ccc.analysis.paths.reductions import updates_any
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Operand, Register, Special, Symbol, Vector, registers
 from ccc.ptx.opcodes import Effect
@@ -61,6 +62,16 @@ class InvariantStores:
             return found
         called = calls(self.facts.blocks[label] for label in sorted(labels))
         return next((call.instruction for call in called if self._may_meet_in(call)), None)
+
+    def is_updated(self, shared: Instruction) -> bool:
+        """Whether the loop also writes there what it makes, as a reduction does, of what it reads
+        there."""
+        same = [i for i in self._accesses(self._loop.blocks) if self._is_same(i)]
+        here = [i for i in same if self._origin(i) == self._origin(shared)]
+        read = {r for i in here if i.name == "ld" for r in i.defined()}
+        stored = (operand_of(i, "use") for i in here if i.name == "st")
+        makers = (maker for one in stored for maker in self.facts.makers.get(one, ()))
+        return any(updates_any(maker, read) for maker in makers)
 
     def is_at_one_place(self, instruction: Instruction) -> bool:
         """Whether all iterations of a thread use one address there, or a few."""

@@ -243,6 +243,12 @@ def _ways_out(around: Path, blocks: Collection[str], apart: str, facts: Facts) -
         return apart
     return f"; {apart.removeprefix('; or, ')}{'; or ' if apart else ''}{LEAVE_IT}"
 
+IN_A_VARIABLE = (
+    "keep it in a variable, with a reduction on the loop, and write that back behind the loop, or "
+    "use an atomic"
+)
+"""Of memory that iterations update as a reduction does: a reduction is of no memory."""
+
 
 def check_independence(path: CheckedPath, invariant_stores: InvariantStores, facts: Facts) -> None:
     """That iterations, or turns of a ``for variable``, do not certainly share memory.
@@ -255,16 +261,20 @@ def check_independence(path: CheckedPath, invariant_stores: InvariantStores, fac
     Raises:
         Refused: with the reason.
     """
+    stores = {"iteration": invariant_stores}
     found = {"iteration": invariant_stores.find(path.region)}
     if path.marker.kind == "variable":
         own = next(loop for loop in facts.loops if loop.header == path.entry)
-        found["turn"] = InvariantStores(own, facts).find(path.blocks)
+        stores["turn"] = InvariantStores(own, facts)
+        found["turn"] = stores["turn"].find(path.blocks)
     for what, shared in found.items():
         if shared is None:
             continue
         advice = f"use an atomic or a reduction, or declare in the loop what only one {what} needs"
         if shared.effects & Effect.CALL:
             advice = f"let {called(shared)} use atomics, or give it other memory in each of them"
+        elif stores[what].is_updated(shared):
+            advice = IN_A_VARIABLE
         if what == "turn":
             advice += ', or mark the loop "ccc while", whose turns may depend on one another'
         raise Refused(

@@ -207,6 +207,12 @@ def _update(instruction: Instruction, web: set[Register]) -> tuple[str, str] | N
     return _kind(operation, instruction.types[0], instruction.operands[0])
 
 
+def updates_any(instruction: Instruction, old: set[Register]) -> bool:
+    """Whether it makes a new value of one of some old ones as a reduction does."""
+    kind = _update(instruction, old)
+    return kind is not None and kind[0] in OPERATIONS
+
+
 def flushes(instruction: Instruction) -> bool:
     """Whether it compares, and takes tiny (subnormal) numbers for zeros.
 
