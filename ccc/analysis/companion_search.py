@@ -68,7 +68,7 @@ def find_misfit(carried: Register, loop: Loop, facts: Facts) -> Misfit | None:
         value.run()
     except _Unfit:
         at = value.asking() or value.at
-        return at and Misfit(at, value.reads_where_set(at))
+        return Misfit(at, value.reads_where_set(at)) if at else None
     return None
 
 

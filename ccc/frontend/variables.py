@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ccc.errors import Span
 from ccc.frontend import behind, pointers, reductions, updates
 from ccc.frontend.deciding import arm_of
-from ccc.frontend.handed import HandedOver, handed_over
 from ccc.frontend.leaving import cases_run
-from ccc.frontend.marked_statements import MarkedStatements
 from ccc.frontend.own_arrays import OwnArrays, volatile_in
 from ccc.frontend.structures import DeclaredStructure, structure_of
 from ccc.frontend.syntax import (
     declarations,
     declared_in,
-    floating_type,
     function_around,
     identifiers_in,
     type_of,
 )
+from ccc.frontend.updated_variables import UpdatedVariables
 from ccc.frontend.uses import (
     accessed,
     by_atomics,
@@ -41,12 +39,10 @@ if TYPE_CHECKING:
     from ccc.frontend.placement import Placed, Placement
     from ccc.frontend.syntax import Node
 
-_THREAD = (b"threadIdx", b"thread_rank")
-"""What tells threads apart."""
 _IN_MEMORY = ("accessed", "written", "shared")
 
 
-class Suspects(MarkedStatements):
+class Suspects(UpdatedVariables):
     """The variables of annotated statements that reasons may speak of."""
 
     def __init__(self, placement: Placement, lines: LineMap, position: Callable[[Placed], Span]):
@@ -165,20 +161,6 @@ class Suspects(MarkedStatements):
         served = self._served(self._placement.loops_around(placed)) if calls else set()
         return [one for one in every if one not in served] or list(every)
 
-    def misused(self, at: Span) -> dict[str, Span | None]:
-        """The variables of an annotated loop's reductions with which the loop around a statement
-        does more than to update them, as far as its text tells, and where it first does."""
-        placed, loop = self._at(at), self._loop_of(at)
-        around = self._placement.loops_around(placed) if placed else []
-        loops = around or ([loop] if loop else [])
-        served = self._served(loops)
-        return {
-            name: self.misuse(at, name, reductions.written(ptx))
-            for loop in loops[-1:]
-            for ptx, name in loop.pragma.reductions
-            if name not in served
-        }
-
     def handed(self, at: Span, places: Sequence[Span] = ()) -> list[tuple[str, str]]:
         """The variables of its function, no arrays, that a statement uses and whose addresses
         functions get, and these; those on the line at fault, if any are there."""
@@ -270,12 +252,6 @@ class Suspects(MarkedStatements):
         spoken = (name for one in mine for name in reductions.spoken_of(one, calls))
         return [one for one in dict.fromkeys(spoken) if one not in served]
 
-    def _served(self, loops: Sequence[Placed]) -> set[str]:
-        return reductions.served(loops, self._handed, self._is_float)
-
-    def _handed(self, tree: Node) -> Iterator[HandedOver]:
-        return handed_over(tree, self._placement.functions)
-
     def promise(self, at: Span, reads: Sequence[Span], writes: Sequence[Span]) -> str | None:
         """The clauses ``noalias(...)`` that tell apart what some lines read and others write; empty
         if all is promised, None if it is not known, or cannot be said.
@@ -334,145 +310,11 @@ class Suspects(MarkedStatements):
             ]
         return self._sets[placed.id]
 
-    def operation(self, at: Span, name: str) -> str | None:
-        """The operation by which a statement changes a variable, or else the rest of the iteration,
-        perhaps one of no reduction; None if there are several, or none is known."""
-        placed = self._at(at)
-        if placed is None:
-            return None
-        places = (placed.statement, self._placement.around(placed))
-        every = (self._operations(where, name.encode()) for where in places if where is not None)
-        made = next(filter(None, every), set())
-        return made.pop() if len(made) == 1 else None
-
-    def _operations(self, where: Node, name: bytes) -> set[str | None]:
-        """By what some code changes a variable."""
-        changes = list(updates.changes(where))
-        own = [
-            (None if self._is_of_numbers(one, base) else updates.operator(one), base)
-            for one, base in changes
-        ]
-        made = {by for by, base in own if updates.name_of(base) == name}
-        calls = [one for call in self._handed(where) for one in call.updates]
-        made |= {one.operator for one in calls if one.name == name}
-        if made == {None}:
-            return {updates.flag(one) for one, base in changes if updates.name_of(base) == name}
-        return made
-
-    def is_stepped(self, at: Span, name: str) -> bool:
-        """Whether a statement, or what it hands it to, makes of a variable what follows from that
-        alone, as of a state of random numbers."""
-        placed = self._at(at)
-        if placed is None or self._is_float(placed.statement, name.encode()):
-            return False
-        path, turn = placed.statement, self._placement.around(placed) or placed.statement
-        others = {one.text or b"" for one in updates.changed(turn)} | own_of(path, turn)
-        calls = [one for one in self._handed(path) if updates.name_of(one.base) == name.encode()]
-        changes = list(updates.changes_of(path, name.encode()))
-        by_itself = not changes or updates.is_stepped(changes, others)
-        return bool(changes or calls) and by_itself and all(one.is_stepped for one in calls)
-
-    def counter(self, at: Span) -> str | None:
-        """The variable that the annotated loop around a statement counts in; None if it has none,
-        or several."""
-        loop = self._loop_of(at)
-        update = loop.statement.child_by_field_name("update") if loop else None
-        found = _members(updates.changed(update)) if update else []
-        return found[0] if len(found) == 1 else None
-
-    def is_of_thread(self, at: Span, name: str) -> bool:
-        """Whether a variable of a statement's function is made from the number of the thread, so
-        that no other thread has the same, as far as its text tells."""
-        placed = self._at(at)
-        function = function_around(placed.statement) if placed else None
-        made = updates.follows_from(function, _THREAD) if function else set[bytes | None]()
-        return name.encode() in made
-
-    def _is_of_numbers(self, change: Node, base: Node) -> bool:
-        """Whether it is a reduction only of what is a number, which floating-point need not be."""
-        is_float = self._is_float(change, updates.name_of(base))
-        return is_float and updates.takes_no_number(change)
-
-    def adds_up(self, at: Span, array: str) -> tuple[str, str | None] | None:
-        """The operation of a reduction by which a statement updates elements of an array of its
-        function, if there is one, and such an element whose number each iteration computes, as it
-        is written; None if they are the same in all of them."""
-        placed = self._at(at)
-        every = self._elements(placed) if placed else []
-        found = {by: element for base, by, element in every if base.text == array.encode()}
-        by, element = found.popitem() if len(found) == 1 else (None, None)
-        if placed is None or by is None or element is None:
-            return None
-        turn = self._placement.around(placed) or placed.statement
-        is_computed = updates.is_numbered_by(turn, element)
-        return by, updates.text_of(element).decode(errors="replace") if is_computed else None
-
-    def _elements(self, placed: Placed) -> list[tuple[Node, str | None, Node]]:
-        """The arrays that outlive an iteration of which a statement changes elements, how, and
-        these."""
-        path = placed.statement
-        known = {name for name, is_array in declared_in(function_around(path) or path) if is_array}
-        known -= own_of(path, self._placement.around(placed))
-        return [one for one in updates.elements(path) if one[0].text in known]
-
-    def chosen_beside(self, at: Span) -> tuple[str, str, str, str] | None:
-        """What a statement sets by a choice beside the least or the most that it keeps, as
-        ``updates.chosen_beside`` says."""
-        placed = self._at(at)
-        return updates.chosen_beside(placed.statement) if placed else None
-
-    def extreme(self, at: Span) -> tuple[str, str] | None:
-        """The operation and the variable, where a statement keeps the least or the most, and the
-        loop around it does nothing else with that."""
-        placed = self._at(at)
-        every = updates.extremes(placed.statement) if placed else ()
-        return next((one for one in every if self.misuse(at, one[1], one[0]) is None), None)
-
-    def unnamed(self, at: Span, *, around: bool = False) -> list[tuple[str, str]]:
-        """The operations and variables that a statement, or the loop around it, updates as a
-        reduction does, and no loop names: those that are floating-point, and those that the loop
-        updates by what the statement changes."""
-        placed = self._at(at)
-        loops = self._placement.loops_around(placed) if placed else []
-        if placed is None or (around and not loops):
-            return []
-        statement = loops[-1].statement if around else placed.statement
-        own = {name.encode() for loop in loops for _, name in loop.pragma.reductions}
-        own |= {name for name, _ in declared_in(statement)}
-        made = {base.text for base in updates.changed(placed.statement)} if around else set()
-        found = reductions.unnamed(statement, own, made, self._handed(statement), self._is_float)
-        return [(by, name) for by, name in found if self.misuse(at, name, by) is None]
-
-    def no_reduction(self, at: Span, name: str) -> Span | None:
-        """Where the annotated loop around a statement does more with a variable which that updates
-        as a reduction does, as ``misuse`` says; of several operations the first counts."""
-        placed = self._at(at)
-        kept = updates.extremes(placed.statement) if placed else ()
-        by = next((by for by, one in kept if one == name), self.operation(at, name))
-        by = by or (reductions.first(placed.statement, name) if placed else None)
-        return self.misuse(at, name, by) if by and by in updates.REDUCING else None
-
-    def misuse(self, at: Span, name: str, by: str) -> Span | None:
-        """Where the annotated loop around a statement, or that itself if it has none or if that
-        declares the variable, does more with it than to update it by an operation, as far as its
-        text tells."""
-        found = self.statements(at)
-        if found is None:
-            return None
-        path, loop = found
-        is_own = name.partition(".")[0].encode() in own_of(loop, loop)
-        where = path if is_own else loop
-        use = reductions.misuse(where, name, by, list(self._handed(where)))
-        return Span(*self._line_of(use)) if use else None
-
     def structure(self, at: Span, name: str) -> DeclaredStructure | None:
         """The structure that a variable of a statement's function is, if it is known to be one."""
         placed = self._at(at)
         kind = type_of(placed.statement, name.encode()) if placed else None
         return structure_of(kind, self._placement.blank) if kind else None
-
-    def _is_float(self, statement: Node, name: bytes) -> bool:
-        return floating_type(statement, name, self._placement.blank) is not None
 
     def _sums(self, placed: Placed) -> list[Node]:
         """The floating-point variables that a loop adds up, and does not say so."""

@@ -173,13 +173,19 @@ __global__ void __launch_bounds__(64) k(const double3 *q, Hit *o, int n) {
 def test_who_reads_what_goes_with_a_minimum_is_told_to_read_it_behind(tmp_path: Path) -> None:
     """Before the branch would not do: nvcc reads where the value is needed."""
     (line,) = said(HIT.replace("CLAUSES", ""), tmp_path, Options(strategy=COLLECT))
-    assert "reduction(min: h.t), and in place of what is read where that is set (k.cu:9, PTX" in line
+    assert (
+        "reduction(min: h.t), and in place of what is read where that is set (k.cu:9, PTX" in line
+    )
     assert line.endswith(";) set an index, to read by that behind it [in k]")
     clause = "reduction(min: h.t)"
     (line,) = said(HIT.replace("CLAUSES", clause), tmp_path, Options(strategy=COLLECT))
     assert "; in the way is (k.cu:9, PTX line " in line
     way_out = "set an index there in its place, and read by that behind the loop [in k]"
     assert line.endswith(f", which reads memory where that is set; {way_out}")
-    index = HIT.replace("CLAUSES", clause).replace("double3 p;", "int p;").replace("= q[i]; }", "= i; }")
+    index = (
+        HIT.replace("CLAUSES", clause)
+        .replace("double3 p;", "int p;")
+        .replace("= q[i]; }", "= i; }")
+    )
     index = index.replace("make_double3(0, 0, 0)", "-1")
     assert said(index, tmp_path, Options(strategy=COLLECT)) == []

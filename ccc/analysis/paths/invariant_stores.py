@@ -69,7 +69,7 @@ class InvariantStores:
         same = [i for i in self._accesses(self._loop.blocks) if self._is_same(i)]
         here = [i for i in same if self._origin(i) == self._origin(shared)]
         read = {r for i in here if i.name == "ld" for r in i.defined()}
-        stored = (operand_of(i, "use") for i in here if i.name == "st")
+        stored = (r for i in here if i.name == "st" for r in registers(operand_of(i, "use")))
         makers = (maker for one in stored for maker in self.facts.makers.get(one, ()))
         return any(updates_any(maker, read) for maker in makers)
 

@@ -243,6 +243,7 @@ def _ways_out(around: Path, blocks: Collection[str], apart: str, facts: Facts) -
         return apart
     return f"; {apart.removeprefix('; or, ')}{'; or ' if apart else ''}{LEAVE_IT}"
 
+
 IN_A_VARIABLE = (
     "keep it in a variable, with a reduction on the loop, and write that back behind the loop, or "
     "use an atomic"
