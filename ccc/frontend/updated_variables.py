@@ -26,9 +26,7 @@ class UpdatedVariables(MarkedStatements):
     def misused(self, at: Span) -> dict[str, Span | None]:
         """The variables of an annotated loop's reductions with which the loop around a statement
         does more than to update them, as far as its text tells, and where it first does."""
-        placed, loop = self._at(at), self._loop_of(at)
-        around = self._placement.loops_around(placed) if placed else []
-        loops = around or ([loop] if loop else [])
+        loops = self._loops(at)
         served = self._served(loops)
         return {
             name: self.misuse(at, name, reductions.written(ptx))
@@ -37,18 +35,36 @@ class UpdatedVariables(MarkedStatements):
             if name not in served
         }
 
+    def _loops(self, at: Span) -> list[Placed]:
+        """The annotated loops around a statement, or that itself if it has none."""
+        placed, loop = self._at(at), self._loop_of(at)
+        around = self._placement.loops_around(placed) if placed else []
+        return around or ([loop] if loop else [])
+
     def misuse(self, at: Span, name: str, by: str) -> Span | None:
         """Where the annotated loop around a statement, or that itself if it has none or if that
         declares the variable, does more with it than to update it by an operation, as far as its
         text tells."""
+        use = self._misuse(at, name, by)
+        return Span(*self._line_of(use)) if use else None
+
+    def _misuse(self, at: Span, name: str, by: str) -> Node | None:
         found = self.statements(at)
         if found is None:
             return None
         path, loop = found
         is_own = name.partition(".")[0].encode() in own_of(loop, loop)
         where = path if is_own else loop
-        use = reductions.misuse(where, name, by, list(self._handed(where)))
-        return Span(*self._line_of(use)) if use else None
+        return reductions.misuse(where, name, by, list(self._handed(where)))
+
+    def misused_by_calls(self, at: Span) -> list[str]:
+        """Those of the variables of reductions that a loop does more with where a function does
+        that which also updates them, so that it cannot be kept out of the loop."""
+        found, loops = self.statements(at), self._loops(at)
+        calls = {one.base.start_byte for one in self._handed(found[1])} if found else set()
+        every = ((ptx, name) for loop in loops[-1:] for ptx, name in loop.pragma.reductions)
+        uses = {name: self._misuse(at, name, reductions.written(ptx)) for ptx, name in every}
+        return [name for name, use in uses.items() if use is not None and use.start_byte in calls]
 
     def no_reduction(self, at: Span, name: str) -> Span | None:
         """Where the annotated loop around a statement does more with a variable which that updates

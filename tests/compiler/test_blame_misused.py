@@ -148,10 +148,16 @@ __global__ void k(const float *x, Stat *out, int n) {
 """
 
 
-def test_what_a_method_reads_of_what_it_updates_is_in_the_way(tmp_path: Path) -> None:
+def test_what_a_method_does_with_what_it_updates_is_kept_from_the_clause(tmp_path: Path) -> None:
+    """It cannot be kept out of the loop."""
     (line,) = said(MEAN, tmp_path, Options(strategy=COLLECT))
-    assert "; the variable of a reduction (s.n or s.mean) may only be updated in the loop" in line
-    assert "in the way is what it does in k.cu:10; keep that out of the loop, or remove" in line
+    none = (
+        '; no reduction serves "s.n" and "s.mean", with which a function does more than to update'
+    )
+    assert f"{none} them (k.cu:10): take them from the clause, and if no iteration needs" in line
+    assert line.endswith(
+        ' needs "s" of another, declare it in the loop; else remove the annotation [in k]'
+    )
 
 
 HIT = """struct Hit { double t; double3 p; };

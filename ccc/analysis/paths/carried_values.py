@@ -389,7 +389,7 @@ def reduction_hint(path: CheckedPath, facts: Facts) -> str:
 
 
 def _misfit(path: CheckedPath, facts: Facts) -> Misfit | None:
-    """What keeps the first minimum or maximum that iterations hand on from being one, if it does."""
+    """What keeps the first minimum or maximum that iterations hand on from being one."""
     loop = path.loop.loop
     carried = sorted(facts.liveness.live_in(loop.header), key=by_name)
     return next(filter(None, (find_misfit(one, loop, facts) for one in carried)), None)

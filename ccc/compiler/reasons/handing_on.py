@@ -67,7 +67,7 @@ def without_reduction(asked: Inquiry) -> Inquiry:
         return asked
     more = _NO_REDUCTION.format(use.file, use.line)
     every = [name, *_unserved_beside(asked, name)]
-    told = _ALL_OWN.format(_all_of(every, "or")) if every[1:] else own(asked, name)
+    told = _ALL_OWN.format(all_of(every, "or")) if every[1:] else own(asked, name)
     return asked.with_clause(told + more + way_out(asked, *every)).naming(every)
 
 
@@ -132,7 +132,7 @@ def by_no_reduction(asked: Inquiry, name: str) -> str:
     needed = found and any(behind.is_needed_before(*found, one.encode()) for one in names[1:])
     if needed or _is_for_tiles(asked.remark.asked):
         return REMOVE
-    return BY_NO_REDUCTION if len(names) == 1 else _EACH_BEHIND.format(_all_of(names))
+    return BY_NO_REDUCTION if len(names) == 1 else _EACH_BEHIND.format(all_of(names))
 
 
 def _others(asked: Inquiry, *names: str) -> list[str]:
@@ -140,7 +140,8 @@ def _others(asked: Inquiry, *names: str) -> list[str]:
     return [one for one in asked.suspects.handed_on(asked.at) if one not in names]
 
 
-def _all_of(names: Sequence[str], last_by: str = "and") -> str:
+def all_of(names: Sequence[str], last_by: str = "and") -> str:
+    """Variables as they are listed."""
     *most, last = (f'"{one}"' for one in names)
     return f"{', '.join(most)} {last_by} {last}" if most else last
 
@@ -167,11 +168,11 @@ def _in_strategy(asked: Inquiry, names: Sequence[str]) -> str:
     if where in _BY_TILE and (_is_for_tiles(asked.remark.asked) or behind.goes_on(found[0])):
         return ""
     if where is not Where.INSIDE:
-        return _WAYS[where].format(_all_of(names))
+        return _WAYS[where].format(all_of(names))
     every = [*names, *_others(asked, *names)]  # what the next iteration needs of a path comes late
     if any(behind.is_needed_before(*found, one.encode()) for one in every):
         return ""
-    return (_WAYS[where] if len(every) == 1 else _EACH_INSIDE).format(_all_of(every))
+    return (_WAYS[where] if len(every) == 1 else _EACH_INSIDE).format(all_of(every))
 
 
 def _is_in_path(asked: Inquiry, name: str) -> bool:

@@ -3,16 +3,25 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ccc.analysis.paths.carried_values import KEEP_OUT, REDUCTION_HINT
+from ccc.compiler.reasons.handing_on import all_of, own, way_out
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
 from ccc.compiler.reasons.reason import HintSlot
 from ccc.compiler.reasons.reduction_clauses import KEEPS, clauses_of
 
+if TYPE_CHECKING:
+    from ccc.errors import Span
+
 _IN_THE_WAY = HintSlot(Hint.IN_THE_WAY, ("in the way is",))
+_NOT_OF = (
+    "no reduction serves {}, with which a function does more than to update {} ({}): take {} from "
+    "the clause"
+)
 _LACKING = HintSlot(Hint.REDUCTION, (REDUCTION_HINT,))
 
 
@@ -32,6 +41,8 @@ def settled(asked: Inquiry) -> Inquiry:
     if wrong := suspects.misused(at):
         if kept := _kept_otherwise(asked, wrong):
             return asked.filled(Hint.MISUSED, kept)
+        if by_calls := [name for name in suspects.misused_by_calls(at) if name in wrong]:
+            return asked.filled(Hint.MISUSED, _not_of(asked, by_calls, wrong))
         uses = dict.fromkeys(f"{use.file}:{use.line}" for use in wrong.values() if use)
         return asked.filled(Hint.MISUSED, _of_others(slot, " or ".join(wrong), uses))
     declared = set(declared_in(asked))
@@ -40,6 +51,16 @@ def settled(asked: Inquiry) -> Inquiry:
         extreme is not None and extreme[1] in declared.intersection(names)
     )
     return asked if is_served else asked.filled(Hint.MISUSED, _LACKING)
+
+
+def _not_of(asked: Inquiry, names: Sequence[str], uses: Mapping[str, Span | None]) -> str:
+    """What to do about variables of which functions make more than updates, as of a state of random
+    numbers, or of a mean."""
+    places = dict.fromkeys(f"{use.file}:{use.line}" for name in names if (use := uses[name]))
+    whole = next(iter(dict.fromkeys(name.partition(".")[0] for name in names)))
+    it = "it" if len(names) == 1 else "them"
+    told = _NOT_OF.format(all_of(names), it, " and ".join(places), it)
+    return f"{told}, and {own(asked, whole)}{way_out(asked, whole)}"
 
 
 def or_removed(asked: Inquiry) -> Inquiry:
