@@ -19,7 +19,7 @@ from ccc.analysis.paths.carrying import carrying, which_to_remove
 from ccc.analysis.paths.continuation import choose_continuation, find_context
 from ccc.analysis.paths.followers import find_followers, loops_in_rest
 from ccc.analysis.paths.invariant_stores import InvariantStores
-from ccc.analysis.paths.leading_out import ENDS_TURNS, LEAVES, how_to_stay
+from ccc.analysis.paths.leading_out import ALWAYS_LEAVES, ENDS_TURNS, LEAVES, how_to_stay
 from ccc.analysis.paths.legality import (
     check_ends,
     check_independence,
@@ -194,12 +194,12 @@ class _Examination:
             if any(branch in loop.loop.blocks for loop in self.loops.values()):
                 turn = next(loop for loop in self.facts.loops if branch in loop.blocks)
                 turns = (one for one in self.found if one.repeats and one.entry == turn.header)
-                way_out = how_to_stay(path, next(turns, None))
+                way_out = how_to_stay(path, next(turns, None), otherwise=ALWAYS_LEAVES)
                 raise Refused(f"the path jumps out of the annotated loop; {way_out}")
             if self._other_cases_lie_in_a_loop(path):
                 raise Refused(
                     "no annotated loop is left around it, since it leaves the one that its switch "
-                    f"lies in; {LEAVES}"
+                    f"lies in; {ALWAYS_LEAVES}"
                 )
             raise Refused(f"no annotated loop is left around it{self._why_none_is_left(path)}")
         collected = {other.entry: other.loop for other in self.collected if other.repeats}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ccc.analysis.paths.model import FoundPath
 
-LEAVES = (
-    "decide before the branch whether to go on, or if all threads may stop, set a flag in memory "
-    "that the head of the loop reads: break, goto and return come too late there; else remove the "
-    "annotation"
+ALWAYS_LEAVES = (
+    "if all threads may stop, set a flag in memory that the head of the loop reads: break, goto and "
+    "return come too late there; else remove the annotation"
 )
+"""Of an arm whose every way leads out: to decide that is what the branch does."""
+LEAVES = f"decide before the branch whether to go on, or {ALWAYS_LEAVES}"
 ENDS_TURNS = "let it set a variable instead, for which that loop's condition asks, or "
 """How what else helps begins where a branch leads out of turns alone."""
 _SKIPS = (
@@ -26,8 +27,8 @@ def in_branch(kind: str) -> str:
     return f"{asked}{marked}{_SKIPS}"
 
 
-def how_to_stay(path: FoundPath, turns: FoundPath | None) -> str:
+def how_to_stay(path: FoundPath, turns: FoundPath | None, *, otherwise: str = LEAVES) -> str:
     """What to do about a path that leads out, and perhaps lies in turns that are a path."""
     if path.repeats:
         return LEAVES_TURNS
-    return in_branch(turns.marker.kind) if turns else LEAVES
+    return in_branch(turns.marker.kind) if turns else otherwise
