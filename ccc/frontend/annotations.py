@@ -99,7 +99,8 @@ class Annotations:
                 self.warnings.append(self._complaint(placed.match, warning))
             elif impossible := place.impossible(placed):
                 self.warnings.append(self._complaint(placed.match, impossible))
-            elif unused := names.idle(placed):
+            else:
+                unused = (w for w in names.idle(placed) if not place.only_in_paths(placed, w.name))
                 self.warnings += (self._complaint_of_name(placed, one) for one in unused)
         if self.errors and self.misspelt:  # and so would one that was taken for none
             self.errors = self.misspelt

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ccc.errors import short
+from ccc.frontend import updates
 from ccc.frontend.clause_names import ClauseNames
 from ccc.frontend.heads import conditionals, is_head_certain
 from ccc.frontend.syntax import (
@@ -339,6 +340,18 @@ class Placement:
 
     def _in_loop(self, placed: Placed) -> bool:
         return bool(self.loops_around(placed))
+
+    def only_in_paths(self, placed: Placed, name: str) -> bool:
+        """Whether turns of a ``for variable`` change a variable in nothing but what is annotated in
+        it, which its reductions do not serve: of that is told there."""
+        inside = [one.statement for one in self.placed if one.inside(placed)]
+        base = name.partition(".")[0].encode()
+        changed = [one for one in updates.changed(placed.statement) if one.text == base]
+        are_inside = all(
+            any(path.start_byte <= one.start_byte < path.end_byte for path in inside)
+            for one in changed
+        )
+        return placed.name == "for variable" and bool(changed) and are_inside
 
     def idle(self, placed: Placed) -> str | None:
         """Why a pragma in its right place has no effect."""

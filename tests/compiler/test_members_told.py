@@ -114,6 +114,30 @@ def test_the_members_of_a_vector_of_cuda_are_named(tmp_path: Path) -> None:
     assert said(members, tmp_path, Options(strategy=COLLECT)) == []
 
 
+FORCES = """__global__ void k(const float3 *x, const int *end, float *y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float2 f = make_float2(0, 0);
+#pragma ccc for variable reduction(+: f)
+        for (int j = 0; j < end[i]; j++) {
+            float r = x[i * 20 + j].x;
+#pragma ccc if
+            if (r < 9) { float s = expf(r) / r; f.x += s * x[j].y; f.y += s; }
+        }
+        y[i] = f.x + f.y;
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_members_that_paths_inside_update_are_of_no_clause(tmp_path: Path) -> None:
+    """The reduction of the loop around does not serve them: that is told, and nothing else."""
+    every = said(FORCES, tmp_path, Options(strategy=COLLECT))
+    assert not any("which is a structure" in line for line in every)
+    assert any('mark that loop "ccc while", without the reduction' in line for line in every)
+
+
 @pytest.mark.parametrize(
     ("kind", "members"),
     [(b"float3", "xyz"), (b"const uint2", "xy"), (b"longlong4", "xyzw"), (b"double1", "x")],
