@@ -20,7 +20,7 @@ from ccc.analysis.paths.induction import (
 )
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.passes.choice.beside import know_others
-from ccc.passes.choice.chosen import LEAVE, Chosen
+from ccc.passes.choice.chosen import LEAVE, TOO_SHORT, Chosen
 from ccc.passes.choice.exchange import ADAPTIVE
 from ccc.passes.choice.inner_loops import SHARED_OUT
 from ccc.passes.choice.nesting import (
@@ -80,7 +80,8 @@ def _tell(one: Collectable, chosen: Chosen, kernel: Kernel, *, is_asked: bool) -
         return
     unshared = why_unshared(one.path, kernel)
     one.record.choice |= {"shared_out_reason": unshared} if unshared else {}
-    hint = "" if chosen.cost.lanes.agree else _to_share_out(unshared)
+    is_short = TOO_SHORT in chosen.reason(kernel)
+    hint = "" if chosen.cost.lanes.agree else _to_share_out(unshared, is_short=is_short)
     chosen.is_wanted |= bool(hint)
     one.record.leave_alone(chosen.reason(kernel) + hint)
 
@@ -128,13 +129,15 @@ def why_unshared(path: Path, kernel: Kernel) -> str | None:
     return why_not(path, kernel.facts) if path.marker.kind == "variable" else None
 
 
-def _to_share_out(unshared: str | None) -> str:
-    """What would let lanes share the turns of a loop, if anything is known to."""
+def _to_share_out(unshared: str | None, *, is_short: bool) -> str:
+    """What would let lanes share the turns of a loop, if anything is known to; nothing that makes
+    short turns longer, which then would be left all the same."""
     if unshared is None:
         return ""
     if unshared.endswith(SUMS_HINT):
         return f"; {TO_SHARE}"
-    found = next((hint for hint in (BEFORE_IT, COUNT_TURNS, STRICT) if hint in unshared), None)
+    hints = (BEFORE_IT, *([] if is_short else [COUNT_TURNS]), STRICT)
+    found = next((hint for hint in hints if hint in unshared), None)
     if unshared.startswith(LOCAL):
         found = IN_VARIABLES
     return f"; to let lanes share its turns, {found}" if found else ""

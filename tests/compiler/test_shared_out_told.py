@@ -79,6 +79,17 @@ def test_a_counter_is_to_take_steps_of_a_constant(slow: str, tmp_path: Path) -> 
     assert "how many turns" not in told
 
 
+def test_turns_that_would_stay_too_short_are_not_to_be_counted_before(tmp_path: Path) -> None:
+    """To compute from the turn's number what the counter was makes a turn longer."""
+    short = STEPPED.partition("sqrtf")[0] + "sqrtf(x[K]);\n        y[i] = s;\n    }\n}\n"
+    before = short.replace("LOOP", "int k = i; k < n; k += w").replace("K", "k")
+    followed = short.replace("LOOP", "int turn = 0; turn < turns; ++turn")
+    for source in (before, followed.replace("K", "i + turn * w")):
+        (line,) = said(source, tmp_path, Options())
+        assert "too short to gain" in line
+        assert "how many turns" not in line
+
+
 ASKED = """__global__ void k(const int *row, const int *x, int *y, int n) {
     #pragma ccc for
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
