@@ -79,6 +79,15 @@ def accessed(whole: Node, turn: Node | None) -> list[Node]:
     return [node for one in through if (node := _bare(one)) is not None]
 
 
+def reads_alike(head: Node, loop: Node) -> bool:
+    """Whether the head of a loop reads memory, and in all iterations at one place, as far as its
+    text tells."""
+    read = list(updates.every(head, lambda node: node.type in _ACCESSES or updates.is_arrow(node)))
+    made = {base.text for base in updates.changed(loop)} | own_of(loop, None)
+    used = {one.text for node in read for one in identifiers_in(node)}
+    return bool(read) and used.isdisjoint(made)
+
+
 def only_read(function: Node, code: bytes, *, is_written: bool) -> set[bytes]:
     """The pointers to constants among the parameters of a function: no memory is meant by them that
     code writes by the pointer itself, and if they are ``__restrict__`` none that it writes at all.

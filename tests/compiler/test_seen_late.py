@@ -143,7 +143,7 @@ def test_the_end_of_a_queue_that_tasks_move_is_not_to_be_read_before_it(
 def test_what_may_be_another_element_is_to_be_read_before_it_only_then(tmp_path: Path) -> None:
     source = QUEUE.replace("READ", "ctr[n]").replace("WRITE", "atomicAdd(ctr + i, 2)")
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
-    assert "; if that is never the same place, read it before the path" in line
+    assert "; if that is never the same place, read it before the loop" in line  # which asks for it
     assert line.endswith(f"; else {DEPENDENT}: remove the annotation [in k]")
 
 

@@ -47,6 +47,7 @@ BY_ATOMIC = ", or update the value in memory by an atomic"
 DEPENDENT = "iterations that need what others write are not independent"
 
 REMOVE = f"{DEPENDENT}: remove the annotation"
+READ_BEFORE = "read it before the path"
 IF_LATE = (
     "if it may be seen an iteration late, as what tells others to end, read it before the path; "
     "else "
@@ -290,7 +291,7 @@ def writer_hint(
     if clash is None:
         clash, who = conflict(path.rest), "what follows the path"
     if clash is None:
-        return "; read it before the path" if read.space != "param" else ""
+        return f"; {READ_BEFORE}" if read.space != "param" else ""
     if clash[0].effects & Effect.CALL:
         callee = called(clash[0])
         return (
@@ -306,7 +307,7 @@ def writer_hint(
         map(facts.memory.apart.may_be_restricted, [read, *reads])
     )
     way_out = (
-        "read it before the path"
+        f"{READ_BEFORE}"
         f"{f', or {RESTRICT}' if can_be_said else ''}"
         f"{f', or promise {promise}' if promise else ''}"
     )

@@ -8,6 +8,7 @@ from enum import Enum, auto
 from ccc.analysis.paths.array_hints import ANOTHER_LOOP, IN_PATH
 from ccc.analysis.paths.carried_values import (
     BY_ATOMIC,
+    READ_BEFORE,
     REDUCTION_HINT,
     SET_IN_LOOP,
     TO_READ_BEHIND,
@@ -40,6 +41,8 @@ class Hint(Enum):
     TO_SHARE = auto()
     """That it would let turns be shared out."""
     FROM_COUNTER = auto()
+    READ_BEFORE = auto()
+    """Of what may be read in the head of the loop."""
     SET_IN_LOOP = auto()
     TOO_NARROW = auto()
     IN_VARIABLES = auto()
@@ -68,6 +71,7 @@ PATTERNS = {
     Hint.FROM_COUNTER: f"{re.escape(IF_FROM_COUNTER)}|{re.escape(FROM_COUNTER)}",
     Hint.TO_SHARE: f"(?:; )?{re.escape(TO_SHARE)}",
     Hint.DECIDES: re.escape(f"{BY_ONE} {DECIDES}"),
+    Hint.READ_BEFORE: f"(?<!as what tells others to end, ){re.escape(READ_BEFORE)}",
     Hint.TO_READ_BEHIND: re.escape(TO_READ_BEHIND).replace(r"\{\}", r" \(PTX line .*?;\)"),
     Hint.OWN_ARRAY: re.escape("(an array of the thread's own)"),
     **{

@@ -12,6 +12,7 @@ from ccc.compiler.advice import ALL_MADE, TOO_SHORT
 from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
 from ccc.compiler.reasons.topics import Topic
 from ccc.frontend.deciding import goes_by, repeats_by_goto, skipped_by
+from ccc.frontend.uses import reads_alike
 
 NO_LOOP = (
     'write a for, while or do loop, and mark that "ccc while": one of goto cannot be marked; or '
@@ -120,6 +121,18 @@ def bound_of_loop(asked: Inquiry) -> str | None:
     counter, bound = found
     told = BEFORE_IT.replace("its bound", f'its bound "{bound}"')
     return told.replace("its counter's type", f'the type of "{counter}"')
+
+
+def read_before_loop(asked: Inquiry) -> str | None:
+    """Where to read what the annotated loop asks for in its head, which stands before no path."""
+    found, line = asked.statements, next(iter(asked.places), None)
+    loop = found[1] if found and found[0] != found[1] else None
+    head, body = (loop.child_by_field_name(p) if loop else None for p in ("condition", "body"))
+    if line is None or loop is None or head is None or body is None:
+        return None
+    is_there = asked.suspects.is_on(head, line) and reads_alike(head, loop)
+    is_apart = not any(asked.suspects.is_on(one, line) for one in body.named_children)
+    return "read it before the loop" if is_there and is_apart else None
 
 
 def what_decides(asked: Inquiry) -> str | None:
