@@ -183,7 +183,7 @@ def _changed(
     calls: list[HandedOver] = []
     if depth > 1:
         calls += handed_over(body, named, depth - 1)
-        calls += _passed_on(body, named, depth - 1)
+        calls += passed_on(body, named, depth - 1)
     given = [(call.base, member(one.name), one) for call in calls for one in call.updates]
     read = _read(body, member, [*changes, *((base, found) for base, found, _ in given)])
     every = [(found, updates.operator(one)) for one, found in changes]
@@ -213,9 +213,9 @@ def _read(
     return found
 
 
-def _passed_on(body: Node, named: _Named, depth: int) -> Iterator[HandedOver]:
+def passed_on(body: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[HandedOver]:
     """The pointers of which a body changes what they lead to, by functions that it hands them to as
-    they are, or by methods of that, ``p->state.next()``."""
+    they are, or that by reference, ``next(*p)``, or by methods of that, ``p->state.next()``."""
     for call in updates.every(body, lambda node: node.type == "call_expression"):
         function, listed = (call.child_by_field_name(part) for part in ("function", "arguments"))
         if function is None or listed is None:
@@ -224,8 +224,10 @@ def _passed_on(body: Node, named: _Named, depth: int) -> Iterator[HandedOver]:
         called = _fitting(named(name), listed.named_child_count)
         by = frozenset(node.text for node in identifiers_in(listed))
         for number, one in enumerate(listed.named_children):
-            base = updates.whole(one)
-            made = {key: None for f in called for key in _of_pointer(f, number, named, depth)}
+            base, way = updates.whole(one), _of_pointer
+            if base is None and one.type == "pointer_expression" and one.children[0].type == "*":
+                base, way = updates.whole(one.child_by_field_name("argument")), _of_reference
+            made = {key: None for f in called for key in way(f, number, named, depth)}
             if base is not None and made:
                 stepped = all(_steps(f, number, named, depth) for f in called)
                 yield HandedOver(base, name, _led_to(base, b"->", made, by), stepped)
@@ -251,6 +253,12 @@ def _of_pointer(function: Node, number: int, named: _Named, depth: int) -> _Made
     declarator = parameter.child_by_field_name("declarator") if parameter else None
     is_pointer = declarator is not None and declarator.type == "pointer_declarator"
     return _of_parameter(function, number, named, depth) if is_pointer else {}
+
+
+def _of_reference(function: Node, number: int, named: _Named, depth: int) -> _Made:
+    """How a function changes what it takes by reference at some place."""
+    is_taken = by_reference(function, number)
+    return _of_parameter(function, number, named, depth) if is_taken else {}
 
 
 def _led_from(place: Node | None) -> Node | None:
@@ -304,9 +312,7 @@ def _steps(function: Node, number: int, named: _Named, depth: int) -> bool:
     own = [local for local, _ in declared_in(body)]
     changes = list(updates.changes_of(body, name))
     deeper = depth - 1
-    every = (
-        (handed_over(body, named, deeper), _passed_on(body, named, deeper)) if deeper > 0 else ()
-    )
+    every = (handed_over(body, named, deeper), passed_on(body, named, deeper)) if deeper > 0 else ()
     calls = [one.is_stepped for each in every for one in each if one.base.text == name]
     by_itself = updates.is_stepped(changes, others, own) if changes else bool(calls)
     return by_itself and all(calls)

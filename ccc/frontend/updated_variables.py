@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ccc.errors import Span
 from ccc.frontend import reductions, updates
-from ccc.frontend.handed import HandedOver, handed_over
+from ccc.frontend.handed import HandedOver, handed_over, passed_on
 from ccc.frontend.marked_statements import MarkedStatements
 from ccc.frontend.syntax import declared_in, floating_type, function_around
 from ccc.frontend.uses import own_of
@@ -136,7 +136,9 @@ class UpdatedVariables(MarkedStatements):
             return False
         path, turn = placed.statement, self._placement.around(placed) or placed.statement
         others = {one.text or b"" for one in updates.changed(turn)} | own_of(path, turn)
-        calls = [one for one in self._handed(path) if updates.name_of(one.base) == name.encode()]
+        every = (self._handed(path), self._led_to(path))
+        found = ([o for o in of if updates.name_of(o.base) == name.encode()] for of in every)
+        calls = next(filter(None, found), [])
         changes = list(updates.changes_of(path, name.encode()))
         by_itself = not changes or updates.is_stepped(changes, others)
         return bool(changes or calls) and by_itself and all(one.is_stepped for one in calls)
@@ -189,6 +191,10 @@ class UpdatedVariables(MarkedStatements):
 
     def _handed(self, tree: Node) -> Iterator[HandedOver]:
         return handed_over(tree, self._placement.functions)
+
+    def _led_to(self, tree: Node) -> Iterator[HandedOver]:
+        """The pointers that a tree hands on, to functions that change what these lead to."""
+        return passed_on(tree, self._placement.functions)
 
     def _is_float(self, statement: Node, name: bytes) -> bool:
         return floating_type(statement, name, self._placement.blank) is not None

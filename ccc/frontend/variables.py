@@ -210,6 +210,7 @@ class Suspects(UpdatedVariables):
         changed = (*updates.changed(where), *(one.base for one in calls), *arrays)
         every = [node for node in changed if node.text not in own]
         served = self._served(self._placement.loops_around(placed))
+        every = every or [one.base for one in self._led_to(where) if one.base.text not in own]
         left = [node for node in every if not served.issuperset(reductions.spoken_of(node, calls))]
         return left or every
 

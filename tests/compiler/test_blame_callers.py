@@ -57,6 +57,7 @@ def test_the_counter_of_a_loop_on_one_line_is_not_named(tmp_path: Path) -> None:
 WALK = """struct Rng { unsigned s; __device__ float next() { DRAW return (s >> 8) * 6e-8f; } };
 struct Ctx { Rng rng; float dt; };
 __device__ float next(unsigned *s) { *s = *s * 1664525u + 1013904223u; return (*s >> 8) * 6e-8f; }
+__device__ float drawn(unsigned &s) { return next(&s); }
 __device__ float walk(TYPE *s, float x) {
 #pragma ccc while
     while (x > 0 && x < 10) x += NEXT - 0.5f;
@@ -68,7 +69,7 @@ __global__ void k(float *y, int n, unsigned seed) {
     for (int i = threadIdx.x; i < n; i += blockDim.x) { INSIDE y[i] = walk(&c, 5); }
 }
 """
-SEEDED = ', as of random numbers, declare it in the loop of line 11, and seed it there from "i"; or'
+SEEDED = ', as of random numbers, declare it in the loop of line 12, and seed it there from "i"; or'
 LCG = "s = s * 1664525u + 1013904223u;"
 
 
@@ -76,12 +77,13 @@ LCG = "s = s * 1664525u + 1013904223u;"
     ("declared", "following", "draw", "own"),
     [
         ("unsigned c = SEED;", "next(s)", LCG, SEEDED),
+        ("unsigned c = SEED;", "drawn(*s)", LCG, SEEDED),
         ("Ctx c; c.dt = 1; c.rng.s = SEED;", "s->rng.next()", LCG, SEEDED),
         (
             "Ctx c; c.dt = 1; c.rng.s = SEED;",
             "s->rng.next()",
             "s = __brev(s) + 1013904223u;",
-            ", declare it in the loop of line 11; or",
+            ", declare it in the loop of line 12; or",
         ),
     ],
 )
@@ -96,3 +98,29 @@ def test_what_functions_hand_on_by_pointer_has_the_name_of_the_loop(
     assert f'; if no iteration needs "c" of another{own} ask for strategy(flatten)' in line
     inside = source.replace("INSIDE", declared.replace("SEED", "seed + i"))
     assert said(inside.replace("OUTSIDE", ""), tmp_path, options) == []
+
+
+ALL = """__device__ float next(unsigned *s) { *s = *s * 1664525u + 1013904223u; return *s * 6e-8f; }
+__device__ float drawn(unsigned &s) { return next(&s); }
+__device__ void all(unsigned *s, float *y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float x = 5;
+#pragma ccc while
+        while (x > 0 && x < 10) x += NEXT - 0.5f;
+        y[i] = x;
+    }
+}
+__global__ void k(float *y, int n, unsigned seed) {
+    unsigned state = seed + threadIdx.x;
+    all(&state, y, n);
+}
+"""
+
+
+@pytest.mark.parametrize("following", ["next(s)", "drawn(*s)"])
+def test_a_pointer_to_what_is_handed_on_is_named(following: str, tmp_path: Path) -> None:
+    (line,) = said(ALL.replace("NEXT", following), tmp_path, Options(strategy=COLLECT))
+    assert 'computes ("s", k.cu:1, PTX line ' in line
+    own = 'declare it in the loop, and seed it there from "i"; or ask for strategy(flatten)'
+    assert f'; if no iteration needs "s" of another, as of random numbers, {own}' in line

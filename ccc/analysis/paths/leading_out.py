@@ -5,8 +5,8 @@ from __future__ import annotations
 from ccc.analysis.paths.model import FoundPath
 
 ALWAYS_LEAVES = (
-    "if all threads may stop, set a flag in memory that the head of the loop reads: break, goto and "
-    "return come too late there; else remove the annotation"
+    "if all threads may stop, set a flag in memory that the head of the loop reads: break, goto "
+    "and return come too late there; else remove the annotation"
 )
 """Of an arm whose every way leads out: to decide that is what the branch does."""
 LEAVES = f"decide before the branch whether to go on, or {ALWAYS_LEAVES}"
