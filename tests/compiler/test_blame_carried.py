@@ -436,8 +436,11 @@ def test_what_an_iteration_asks_for_before_a_path_is_not_to_be_updated_behind(
 @pytest.mark.slow
 def test_who_asks_for_tiles_is_told_what_the_path_hands_on(tmp_path: Path) -> None:
     tile = {"strategy": "strategy(tile(3))"}
-    line, *_ = of_product(tmp_path, **tile, path="w = v; s += v;", rest="p *= w;")
+    line, left = of_product(tmp_path, **tile, path="w = v; s += v;", rest="p *= w;")
     assert 'begins with a value that the path computes ("s", k.cu:8, PTX' in line
+    assert 'computes ("p", k.cu:9, PTX' in left  # as it is without tiles
+    told = "; let strategy(tile(3)) apply, as is told of that, or remove the annotation [in k]"
+    assert left.endswith(told)
 
 
 AVERAGE = """__global__ void __launch_bounds__(64) k(const float *x, float *y, int n) {

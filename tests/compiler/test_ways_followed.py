@@ -230,5 +230,5 @@ def test_a_break_that_asks_for_what_the_path_makes_is_told(tmp_path: Path) -> No
     )
     assert why in denied
     assert 'let no "break" or "return" behind the path' in denied
-    assert left.endswith("; remove the annotation [in visible]")
+    assert "; let strategy(tile(3)) apply, as is told of that, or remove the annotation" in left
     assert said(VISIBLE.replace("BREAK", ""), tmp_path, Options()) == []

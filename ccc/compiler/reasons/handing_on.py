@@ -44,6 +44,8 @@ _EACH_BEHIND = (
     "have a branch set a variable for each of {}, update them by those behind the branch, without "
     'an "if", and ask at the branch for strategy(tile(3))'
 )
+_AS_DECLINED = f"let strategy({{}}) apply, as is told of that, or {REMOVE}"
+"""Why the strategy that would serve does not apply stands on a line of its own, with what helps."""
 _ELSEWHERE = (
     "if the loop only adds up what comes of it, or keeps the least or the most, say so on the "
     "loop, by the variable's name there: reduction(op: variable)"
@@ -130,7 +132,10 @@ def by_no_reduction(asked: Inquiry, name: str) -> str:
     reductions: what else that hands on has to be updated where that is."""
     found, names = asked.statements, [name, *_others(asked, name)]
     needed = found and any(behind.is_needed_before(*found, one.encode()) for one in names[1:])
-    if needed or _is_for_tiles(asked.remark.asked):
+    tiles = asked.remark.asked
+    if _is_for_tiles(tiles) and asked.remark.declined:
+        return _AS_DECLINED.format(tiles)
+    if needed or _is_for_tiles(tiles):
         return REMOVE
     return BY_NO_REDUCTION if len(names) == 1 else _EACH_BEHIND.format(all_of(names))
 
