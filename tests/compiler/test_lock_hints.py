@@ -410,3 +410,37 @@ SOLVED = """__global__ void k(const int *row, const int *col, const double *val,
 def test_of_all_pointers_on_a_line_that_is_named_whose_type_is_looked_at(tmp_path: Path) -> None:
     (line,) = said(SOLVED, tmp_path, Options(strategy=COLLECT))
     assert '("ready", k.cu:8, PTX line ' in line
+
+
+TRIED = """__global__ void k(int *lock, INDEX idx, int *sum, const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+#pragma ccc for
+    while (i < n) {
+        bool got = atomicCAS(&lock[idx[i]], 0, 1) == 0;
+        if (got) {
+            sum[idx[i]] += i;
+            __threadfence();
+            GIVE
+        }
+#pragma ccc if
+        if (got && x[i] > 0) { float v = x[i]; for (int k = 0; k < 30; k++) v = sqrtf(v); y[i] = v; }
+        if (got) i += gridDim.x * blockDim.x;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("give", ["lock[idx[i]] = 0;", "atomicExch(&lock[idx[i]], 0);"])
+def test_a_lock_that_is_given_back_by_an_index_read_anew_is_told_of_restrict(
+    give: str, tmp_path: Path
+) -> None:
+    """Another thread may have changed the index, for all that nvcc knows."""
+    source, options = TRIED.replace("GIVE", give), Options(strategy=COLLECT)
+    (line,) = said(source.replace("INDEX", "const int *"), tmp_path, options)
+    assert ", as where it is given back (k.cu:9, PTX line " in line
+    assert ";) hangs on what is read anew; declare" in line
+    assert '; declare what is only read "const __restrict__", or take it and give it back' in line
+    assert said(source.replace("INDEX", "const int *__restrict__"), tmp_path, options) == []
+    other = source.replace("INDEX", "const int *").replace(give, "lock[i & 7] = 0;")
+    (line,) = said(other, tmp_path, options)
+    assert "; take it and give it back in the path, or before it" in line

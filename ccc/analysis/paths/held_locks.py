@@ -15,8 +15,8 @@ from ccc.analysis.loop_conditions import LoopConditions
 from ccc.analysis.polled import are_apart, changes_nothing, roots
 from ccc.analysis.spinning import Spin, swapping
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Address, Immediate, Register
-from ccc.ptx.opcodes import ATOMICS, Effect
+from ccc.ir.operands import Address, Immediate, Register, registers
+from ccc.ptx.opcodes import ATOMICS, LOADS, Effect
 from ccc.ptx.types import OWN_SPACES, TYPES
 
 
@@ -78,14 +78,19 @@ def are_named_apart(instruction: Instruction, spin: Spin, facts: Facts) -> bool:
 def _gives_back(instruction: Instruction, poll: Instruction, free: int, facts: Facts) -> bool:
     """Whether an instruction makes a lock free that a swap has taken: it writes what those look for
     who wait, at that place and as wide."""
-    if instruction.guard is not None:
+    if not _frees(instruction, poll, free, facts):
         return False
     places = [
         {operand for operand in one.operands if isinstance(operand, Address)}
         for one in (instruction, poll)
     ]
     bases = {place.base for place in places[1] if isinstance(place.base, Register)}
-    if places[0] != places[1] or any(len(facts.makers.get(one, ())) > 1 for one in bases):
+    return places[0] == places[1] and all(len(facts.makers.get(one, ())) < 2 for one in bases)
+
+
+def _frees(instruction: Instruction, poll: Instruction, free: int, facts: Facts) -> bool:
+    """Whether it writes somewhere what those look for who wait, and as wide."""
+    if instruction.guard is not None:
         return False
     if instruction.name != "st" and not _exchanges(instruction):
         return False
@@ -104,6 +109,34 @@ def gives_back(instruction: Instruction, spin: Spin, facts: Facts) -> bool:
     """Whether an instruction gives back the lock that lanes wait for."""
     free = free_number(spin, facts)
     return free is not None and _gives_back(instruction, spin.poll, free, facts)
+
+
+def read_anew(instruction: Instruction, spin: Spin, facts: Facts) -> list[Instruction]:
+    """What is read for the address at which an instruction gives back a lock, if that may be the
+    one that lanes wait for, whose address was read, too; else nothing."""
+    free = free_number(spin, facts)
+    if free is None or not _frees(instruction, spin.poll, free, facts):
+        return []
+    if are_named_apart(instruction, spin, facts):
+        return []
+    mine, others = _reads_behind(instruction, facts), _reads_behind(spin.poll, facts)
+    return [] if mine == others or len(mine) != len(others) else mine
+
+
+def _reads_behind(instruction: Instruction, facts: Facts) -> list[Instruction]:
+    """The loads of which an address is made."""
+    found: list[Instruction] = []
+    pending = [r for o, role in instruction.roles() if role == "addr" for r in registers(o)]
+    seen = set(pending)
+    while pending:
+        for maker in facts.makers.get(pending.pop(), ()):
+            if maker.name in LOADS and maker.space != "param":
+                found.append(maker)
+                continue
+            more = set(maker.used()) - seen
+            seen |= more
+            pending += more
+    return found
 
 
 def free_number(spin: Spin, facts: Facts) -> int | None:

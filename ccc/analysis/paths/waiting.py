@@ -18,7 +18,14 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.loop_conditions import LoopConditions
 from ccc.analysis.paths.events import ended_by_another
-from ccc.analysis.paths.held_locks import ended_by, free_number, gives_back, holding, may_end
+from ccc.analysis.paths.held_locks import (
+    ended_by,
+    free_number,
+    gives_back,
+    holding,
+    may_end,
+    read_anew,
+)
 from ccc.analysis.paths.model import CheckedPath, Refused, at, instructions_of
 from ccc.analysis.paths.promises import find_promise
 from ccc.analysis.polled import changes_nothing, is_strong, roots
@@ -178,10 +185,21 @@ def _check_beginning(spin: Spin, path: CheckedPath, later: Collection[str], fact
             )
         others = (one for one in instructions_of(later, facts) if one is not poll)
         if any(may_end(mine, one, facts) for one in others):
+            anew = _given_back_anew(mine, before, facts)
             raise Refused(
                 "a lock may be held when the path begins, for which others wait beside it or "
-                f"behind it{at(poll)}; {_TAKE}"
+                f"behind it{at(poll)}{anew}; {f'{RESTRICT}, or ' if anew else ''}{_TAKE}"
             )
+
+
+def _given_back_anew(spin: Spin, before: Iterable[str], facts: Facts) -> str:
+    """That a lock seems to be given back before a path, but at an address that is read again, which
+    others may have changed, where it could be said that they do not; else nothing."""
+    for one in instructions_of(before, facts):
+        read = read_anew(one, spin, facts)
+        if read and all(map(facts.memory.apart.may_be_restricted, read)):
+            return f", as where it is given back{at(one)} hangs on what is read anew"
+    return ""
 
 
 def _is_kept(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
