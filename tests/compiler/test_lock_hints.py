@@ -423,7 +423,7 @@ TRIED = """__global__ void k(int *lock, INDEX idx, int *sum, const float *x, flo
             GIVE
         }
 #pragma ccc if
-        if (got && x[i] > 0) { float v = x[i]; for (int k = 0; k < 30; k++) v = sqrtf(v); y[i] = v; }
+        if (got && x[i] > 0) { float v = x[i]; for (int k = 0; k < 30; ++k) v += v * v; y[i] = v; }
         if (got) i += gridDim.x * blockDim.x;
     }
 }
