@@ -77,6 +77,18 @@ def check_block_meets(loop: Loop, facts: BlockFacts) -> None:
         raise Refused("the annotated loop may be left to several places")
 
 
+def all_meet_alike(facts: Facts) -> bool:
+    """Whether all threads of a block come to the same barriers, one after the other."""
+    of_block = BlockFacts.of(facts)
+    try:
+        for label in set(facts.graph) - {EXIT}:
+            for instruction in facts.blocks[label].instructions:
+                _check_barriers(instruction, label, of_block)
+    except Refused:
+        return False
+    return True
+
+
 def check_any_warp_may_run(
     path: Path, facts: Facts, of_block: BlockFacts, *, adds: bool = False
 ) -> None:

@@ -6,6 +6,8 @@
 
 Who has passed a barrier of the whole block knows that each thread of the block has come to some
 barrier, or has ended. So where nothing behind any barrier may write what is looked at, nobody does.
+Where all threads come to the same barriers, one after the other, the others are between the same
+two: what stands behind the next one, as what fills the table for another row, comes later.
 
     NEXT: atom.global.cas.b32 %r1, [%rd1], -1, %r2;     // a place of a table is taken if it is free
     setp.ne.s32 %p1, %r1, -1;                           // else another one is tried
@@ -16,6 +18,7 @@ would find it so whatever the others did, and who finds it free has taken it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import callee
@@ -39,7 +42,7 @@ def is_settled(load: Instruction, loop: Loop, facts: Facts) -> bool:
         load.name == "ld"
         and load.space == "shared"
         and _is_filled_before(loop, facts)
-        and not facts.memory.conflict(facts.once(_late_writes, facts.entry), [load])
+        and not facts.memory.conflict(facts.once(_writes_beside, loop), [load])
     )
 
 
@@ -54,7 +57,7 @@ def stays_taken(swap: Instruction, loop: Loop, facts: Facts) -> bool:
     if facts.literal_in(swap, swap.operands[2]) is None:
         return False
     is_late = swap.space == "shared" and _is_filled_before(loop, facts)
-    writes = facts.once(_late_writes if is_late else _writes, facts.entry)
+    writes = facts.once(_writes_beside, loop) if is_late else facts.once(_writes, facts.entry)
     others = [
         one
         for one in writes
@@ -119,6 +122,53 @@ def _reaches_afar(instruction: Instruction) -> bool:
         or "cluster" in instruction.opcode
         or bool(waits and instruction.name not in BARRIERS)
     )
+
+
+def _writes_beside(loop: Loop, facts: Facts) -> list[Instruction]:
+    """What may write memory while a thread is in a loop that lies behind a barrier."""
+    from ccc.analysis.block_meetings import all_meet_alike  # noqa: PLC0415 - of facts of the block
+
+    before = _last_meetings(loop, facts)
+    if before is None or not all_meet_alike(facts):
+        return facts.once(_late_writes, facts.entry)
+    found: list[Instruction] = []
+    ways: list[str] = []
+    for label in before:
+        own = list(facts.blocks[label].instructions)
+        last = max(place for place, one in enumerate(own) if _may_meet(one, facts))
+        found += own[last + 1 :]
+        ways += facts.graph.successors(label)
+
+    def step(label: str) -> Iterable[str]:
+        meets = label == EXIT or any(_may_meet(i, facts) for i in facts.blocks[label].instructions)
+        return () if meets else facts.graph.successors(label)
+
+    for label in reachable(step, ways) - {EXIT}:
+        for one in facts.blocks[label].instructions:
+            if _may_meet(one, facts):
+                break
+            found.append(one)
+    return [i for i in found if i.effects & (Effect.WRITE | Effect.CALL)]
+
+
+def _last_meetings(loop: Loop, facts: Facts) -> set[str] | None:
+    """The blocks with the barriers that may be the last that a thread in a loop has come to; None
+    if it comes to one there, or may have come to none."""
+    found: set[str] = set()
+    seen, pending = set(loop.blocks), [loop.header]
+    if any(_may_meet(i, facts) for label in seen for i in facts.blocks[label].instructions):
+        return None
+    while pending:
+        label = pending.pop()
+        if label == facts.entry:
+            return None
+        for before in set(facts.graph.predecessors(label)) - seen:
+            seen.add(before)
+            if any(_may_meet(one, facts) for one in facts.blocks[before].instructions):
+                found.add(before)
+            else:
+                pending.append(before)
+    return found
 
 
 def _late_writes(_entry: str, facts: Facts) -> list[Instruction]:

@@ -19,6 +19,9 @@ WAIT:
     @%p1 bra WAIT;
     {behind}
 """
+AGAIN = "AGAIN: st.shared.u32 [%r1], %r3; "
+PARTS = "mov.u32 %r5, %tid.x; setp.eq.u32 %p2, %r5, 0; "
+OTHER_WAY = "@!%p2 bra HERE; bar.sync 0; st.shared.u32 [%r1], %r3; bra END; HERE:"
 FILLED = {"before": "st.shared.u32 [%r1], %r3;", "barrier": "bar.sync 0;"}
 
 
@@ -41,11 +44,16 @@ FILLED = {"before": "st.shared.u32 [%r1], %r3;", "barrier": "bar.sync 0;"}
         ({"behind": "bar.sync 0; @%p2 bra WAIT;"}, False),
         ({"before": "AGAIN: st.shared.u32 [%r1], %r3;", "behind": "@%p2 bra AGAIN;"}, True),
         # who comes to another barrier goes on writing
-        (
-            {"before": "@!%p2 bra HERE; bar.sync 0; st.shared.u32 [%r1], %r3; bra END; HERE:",
-             "behind": "END:"},
-            True,
-        ),
+        ({"before": PARTS + OTHER_WAY, "behind": "END:"}, True),
+        ({"before": OTHER_WAY, "behind": "END:"}, False),
+        # what writes behind the next barrier does so later, if all threads come to that
+        ({"before": AGAIN, "behind": "bar.sync 0; @%p2 bra AGAIN;"}, False),
+        ({"before": PARTS + AGAIN, "behind": "@%p2 bar.sync 0; @%p3 bra AGAIN;"}, True),
+        ({"before": PARTS + AGAIN, "behind": "@%p2 bra AGAIN; bar.sync 0; @%p3 bra AGAIN;"}, True),
+        ({"before": AGAIN, "behind": "bar.sync 0, 64; @%p3 bra AGAIN;"}, True),
+        ({"before": AGAIN, "behind": "bar.arrive 0, 64; @%p3 bra AGAIN;"}, True),
+        ({"before": AGAIN, "inside": "bar.sync 0;", "behind": "bar.sync 0; @%p3 bra AGAIN;"}, True),
+        ({"before": "bra HERE; " + AGAIN + "HERE:", "behind": "bar.sync 0; @%p3 bra AGAIN;"}, False),
         ({"before": "cp.async.ca.shared.global [%r1], [%rd3], 4;"}, True),
         ({"before": "st.shared::cluster.u32 [%r3], %r4;"}, True),
         ({"before": "mapa.u64 %rd4, %rd5, 1; st.u32 [%rd4], %r4;"}, True),
