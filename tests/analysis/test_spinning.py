@@ -53,7 +53,7 @@ FILLED = {"before": "st.shared.u32 [%r1], %r3;", "barrier": "bar.sync 0;"}
         ({"before": AGAIN, "behind": "bar.sync 0, 64; @%p3 bra AGAIN;"}, True),
         ({"before": AGAIN, "behind": "bar.arrive 0, 64; @%p3 bra AGAIN;"}, True),
         ({"before": AGAIN, "inside": "bar.sync 0;", "behind": "bar.sync 0; @%p3 bra AGAIN;"}, True),
-        ({"before": "bra HERE; " + AGAIN + "HERE:", "behind": "bar.sync 0; @%p3 bra AGAIN;"}, False),
+        ({"before": f"bra TO; {AGAIN}TO:", "behind": "bar.sync 0; @%p3 bra AGAIN;"}, False),
         ({"before": "cp.async.ca.shared.global [%r1], [%rd3], 4;"}, True),
         ({"before": "st.shared::cluster.u32 [%r3], %r4;"}, True),
         ({"before": "mapa.u64 %rd4, %rd5, 1; st.u32 [%rd4], %r4;"}, True),
