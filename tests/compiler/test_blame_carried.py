@@ -497,3 +497,27 @@ def test_a_product_is_told_if_it_is_in_the_way_and_else_the_sums(tmp_path: Path)
     assert 'computes ("c.x" or "c.y" or "c.z", k.cu:9, PTX line ' in line
     assert ": fma.rn.f32 " in line
     assert line.endswith("on the loop of line 3: reduction(+: c.x, c.y, c.z) [in k]")
+
+
+LEAST_AND_SUM = """__global__ void k(const float *x, int *y, float *z, int n) {
+    float best = 1e30f, sum = 0;
+    int at = -1;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 1) {
+            float v = x[i]; for (int k = 0; k < 30; k++) v = sqrtf(v + k);
+            sum += v;
+            if (v < best) { best = v; at = i; }
+        }
+    }
+    y[threadIdx.x] = at;
+    z[threadIdx.x] = sum + best;
+}
+"""
+
+
+def test_a_least_with_its_index_is_as_good_as_a_sum_beside_it(tmp_path: Path) -> None:
+    """Both clauses are told at once."""
+    (line,) = said(LEAST_AND_SUM, tmp_path, Options(strategy=COLLECT))
+    assert "reduction(+: sum) reduction(min: best) [in k]" in line

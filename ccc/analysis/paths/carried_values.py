@@ -12,7 +12,7 @@ from typing import NoReturn
 from ccc.analysis.apart import RESTRICT
 from ccc.analysis.callees import called
 from ccc.analysis.cfg import EXIT
-from ccc.analysis.companion_search import Misfit, find_misfit
+from ccc.analysis.companion_search import Misfit, find_companions, find_misfit
 from ccc.analysis.facts import Facts
 from ccc.analysis.fields import are_one_place
 from ccc.analysis.memory import EVERY_SPACE
@@ -171,7 +171,7 @@ def _maker(
     # What the rest of the iteration needs, too, may be made on the way to it.
     carried = handed & facts.liveness.live_in(path.turn.header)
     made = [one for one in made if not carried.isdisjoint(one.defined())] or made
-    sums = [one for one in made if _is_sum(one, path, facts)]
+    sums = [one for one in made if _reduced(one, path, facts)]
     others = [one for one in made if one not in sums and one.name != "ld"]
     if sums and others:
         made = others if is_too_much(_needed_beside(sums, path, facts)) else sums
@@ -184,10 +184,10 @@ def _needed_beside(
     sums: Iterable[Instruction], path: CheckedPath, facts: Facts
 ) -> list[Instruction]:
     """What the next iteration would need of a path if reductions were of some sums."""
-    loop = path.loop.loop
-    found = (find_sum(to, loop, facts) for one in sums for to in one.defined())
-    every = (*path.loop.accumulators, *filter(None, found))
-    webs = frozenset[Register]().union(*(one.registers for one in every))
+    webs = frozenset[Register]().union(
+        *(one.registers for one in path.loop.accumulators),
+        *(_reduced(one, path, facts) for one in sums),
+    )
     needed = slice_region(
         Region(path.region, facts.graph), facts.blocks, facts.reaching_within(path.region), [],
         lambda sink: facts.liveness.live_in(sink) - webs, decide_sinks=True,
@@ -195,9 +195,20 @@ def _needed_beside(
     return [i for i in instructions_of(path.blocks, facts) if i in needed.instructions]
 
 
-def _is_sum(maker: Instruction, path: CheckedPath, facts: Facts) -> bool:
-    """Whether the annotated loop does nothing with what is made but to add to it, or the like."""
-    return any(find_sum(one, path.loop.loop, facts) for one in maker.defined())
+def _reduced(maker: Instruction, path: CheckedPath, facts: Facts) -> frozenset[Register]:
+    """The registers that a reduction would be of, of which one is made, with those that go with
+    them: the annotated loop does nothing with them but to add to them, or the like. Empty if it
+    does more."""
+    loop, made = path.loop.loop, set(maker.defined())
+    sums = (find_sum(one, loop, facts) for one in maker.defined())
+    if web := next(filter(None, sums), None):
+        return web.registers
+    for carried in sorted(facts.liveness.live_in(loop.header), key=by_name):
+        group = find_companions(carried, loop, facts)
+        registers = frozenset[Register]().union(*group.classes) if group else frozenset[Register]()
+        if not made.isdisjoint(registers):
+            return registers
+    return frozenset()
 
 
 def _live_behind(path: CheckedPath, facts: Facts) -> frozenset[Register]:
