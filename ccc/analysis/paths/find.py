@@ -194,12 +194,13 @@ class _Examination:
             if any(branch in loop.loop.blocks for loop in self.loops.values()):
                 turn = next(loop for loop in self.facts.loops if branch in loop.blocks)
                 turns = (one for one in self.found if one.repeats and one.entry == turn.header)
-                way_out = how_to_stay(path, next(turns, None), otherwise=ALWAYS_LEAVES)
+                leaves = LEAVES if path.marker.kind == "case" else ALWAYS_LEAVES
+                way_out = how_to_stay(path, next(turns, None), otherwise=leaves)
                 raise Refused(f"the path jumps out of the annotated loop; {way_out}")
             if self._other_cases_lie_in_a_loop(path):
                 raise Refused(
                     "no annotated loop is left around it, since it leaves the one that its switch "
-                    f"lies in; {ALWAYS_LEAVES}"
+                    f"lies in; {LEAVES}"
                 )
             raise Refused(f"no annotated loop is left around it{self._why_none_is_left(path)}")
         collected = {other.entry: other.loop for other in self.collected if other.repeats}

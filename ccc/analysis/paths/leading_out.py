@@ -8,7 +8,8 @@ ALWAYS_LEAVES = (
     "if all threads may stop, set a flag in memory that the head of the loop reads: break, goto "
     "and return come too late there; else remove the annotation"
 )
-"""Of an arm whose every way leads out: to decide that is what the branch does."""
+"""Of an arm whose every way leads out: to decide that is what the branch does. A case leaves others
+behind."""
 LEAVES = f"decide before the branch whether to go on, or {ALWAYS_LEAVES}"
 ENDS_TURNS = "let it set a variable instead, for which that loop's condition asks, or "
 """How what else helps begins where a branch leads out of turns alone."""
