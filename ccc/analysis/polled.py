@@ -48,6 +48,14 @@ def roots(instruction: Instruction, facts: Facts) -> frozenset[str] | None:
     return frozenset(pointer.name for pointer in pointers)
 
 
+def are_named_apart(one: Instruction, other: Instruction, facts: Facts) -> bool:
+    """Whether the addresses of two instructions are known to be made from different parameters and
+    variables; where that of one is not known, as with an index that is as wide as an address, it
+    may be the very address of the other."""
+    mine, others = roots(one, facts), roots(other, facts)
+    return mine is not None and others is not None and mine.isdisjoint(others)
+
+
 def are_apart(poll: Instruction, other: Instruction, facts: Facts, *, is_anew: bool) -> bool:
     """Whether something certainly does not write what lanes look at.
 

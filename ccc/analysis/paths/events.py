@@ -19,9 +19,9 @@ from ccc.analysis.callees import callee
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.loop_conditions import LoopConditions
-from ccc.analysis.paths.held_locks import are_named_apart, may_end
+from ccc.analysis.paths.held_locks import may_end
 from ccc.analysis.paths.model import CheckedPath, instructions_of
-from ccc.analysis.polled import changes_nothing
+from ccc.analysis.polled import are_named_apart, changes_nothing
 from ccc.analysis.spinning import Spin, carried_by, is_moved
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import ATOMICS, IDEMPOTENT, LOADS, Effect
@@ -48,7 +48,7 @@ def _unlikely(ending: Instruction, spin: Spin, facts: Facts) -> tuple[bool, bool
     look at is, and not by a plain store; or is of the same type."""
     is_plain = ending.name == "st" and ANEW.isdisjoint(ending.modifiers)
     is_other = ending.types[-1:] != spin.poll.types[-1:]
-    return are_named_apart(ending, spin, facts), is_plain, is_other
+    return are_named_apart(ending, spin.poll, facts), is_plain, is_other
 
 
 def _is_left_to_others(spin: Spin, facts: Facts) -> bool:
@@ -151,7 +151,7 @@ def _enters(spin: Spin, own: Collection[str], around: Loop, facts: Facts) -> boo
     certain = {*first, *instructions_of(always, facts)}
     return any(
         one in asked
-        or (one in certain and may_end(spin, one, facts) and not are_named_apart(one, spin, facts))
+        or (one in certain and may_end(spin, one, facts) and not are_named_apart(one, spin.poll, facts))
         for one in [*first, *instructions_of(before, facts)]
         if one.effects & Effect.CALL or (one.name in ATOMICS and not changes_nothing(one, facts))
     )

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
 from ccc.analysis.loop_conditions import LoopConditions
-from ccc.analysis.polled import are_apart, changes_nothing, roots
+from ccc.analysis.polled import are_apart, are_named_apart, changes_nothing, roots
 from ccc.analysis.spinning import Spin, swapping
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Register, registers
@@ -54,7 +54,7 @@ def holding(
     after = {to for label in waits for to in facts.graph.successors(label)} - waits
     for label, code in own.items():
         for place, one in enumerate(code):
-            takes = _takes(one, spin, facts) and not (by_name and are_named_apart(one, spin, facts))
+            takes = _takes(one, spin, facts) and not (by_name and are_named_apart(one, spin.poll, facts))
             if takes and not any(map(gives, code[place:])):
                 after.update(conditions.ways(label, swapping(label, one, facts)) or step(label))
     giving = [label for label, code in own.items() if any(map(gives, code))]
@@ -67,12 +67,6 @@ def _takes(instruction: Instruction, spin: Spin, facts: Facts) -> bool:
     return (is_atomic or bool(instruction.effects & Effect.CALL)) and (
         instruction is spin.poll or may_end(spin, instruction, facts)
     )
-
-
-def are_named_apart(instruction: Instruction, spin: Spin, facts: Facts) -> bool:
-    """Whether an instruction and those who wait begin with different parameters."""
-    mine, others = roots(instruction, facts), roots(spin.poll, facts)
-    return mine is not None and others is not None and mine.isdisjoint(others)
 
 
 def _gives_back(instruction: Instruction, poll: Instruction, free: int, facts: Facts) -> bool:
@@ -117,7 +111,7 @@ def read_anew(instruction: Instruction, spin: Spin, facts: Facts) -> list[Instru
     free = free_number(spin, facts)
     if free is None or not _frees(instruction, spin.poll, free, facts):
         return []
-    if are_named_apart(instruction, spin, facts):
+    if are_named_apart(instruction, spin.poll, facts):
         return []
     mine, others = _reads_behind(instruction, facts), _reads_behind(spin.poll, facts)
     return [] if mine == others or len(mine) != len(others) else mine

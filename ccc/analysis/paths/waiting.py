@@ -28,7 +28,7 @@ from ccc.analysis.paths.held_locks import (
 )
 from ccc.analysis.paths.model import CheckedPath, Refused, at, instructions_of
 from ccc.analysis.paths.promises import find_promise
-from ccc.analysis.polled import changes_nothing, is_strong, roots
+from ccc.analysis.polled import are_named_apart, changes_nothing, is_strong, roots
 from ccc.analysis.spinning import Spin, goes_on
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
@@ -109,7 +109,7 @@ def _without_draws(spin: Spin, path: CheckedPath, facts: Facts) -> Spin:
             poll
             for poll in spin.polls
             if MOVES_ON.isdisjoint(poll.modifiers)
-            or any(one is not poll and not _has_other_name(one, poll, facts) for one in writes)
+            or any(one is not poll and not are_named_apart(one, poll, facts) for one in writes)
         ),
     )
 
@@ -121,16 +121,21 @@ def _check_own_end(spin: Spin, later: Collection[str], facts: Facts) -> None:
     Raises:
         Refused: one may.
     """
-    for poll in (one for one in spin.polls if _only_looks(one, facts)):
-        mine = replace(spin, polls=(poll,))
-        for one in instructions_of(later, facts):
-            is_other = not is_strong(poll) and _has_other_name(one, poll, facts)
-            if one is not poll and not is_other and may_end(mine, one, facts):
-                raise Refused(
-                    f"lanes have iterations until what they look at{at(poll)} is written by a task"
-                    f"{at(one)}, which may be set aside; iterations that wait for one another are "
-                    "not independent: remove the annotation"
-                )
+    found = [
+        (poll, one)
+        for poll in spin.polls
+        if _only_looks(poll, facts)
+        for one in instructions_of(later, facts)
+        if one is not poll and (is_strong(poll) or not are_named_apart(one, poll, facts))
+        if may_end(replace(spin, polls=(poll,)), one, facts)
+    ]
+    if found:
+        poll, one = min(found, key=lambda pair: pair[0].accessed_bytes != pair[1].accessed_bytes)
+        raise Refused(
+            f"lanes have iterations until what they look at{at(poll)} is written by a task"
+            f"{at(one)}, which may be set aside; iterations that wait for one another are "
+            "not independent: remove the annotation"
+        )
 
 
 def _check_behind(spin: Spin, path: CheckedPath, facts: Facts) -> None:
@@ -241,7 +246,7 @@ def _check_draws(spin: Spin, path: CheckedPath, facts: Facts) -> None:
         writer  # as where a number is read, and taken by a compare-and-swap
         for load in makers.difference(*(facts.blocks[one].instructions for one in waits.blocks))
         for writer in conditions.written_for(load)
-        if not _has_other_name(writer, load, facts)
+        if not are_named_apart(writer, load, facts)
     }
     blocks = (facts.blocks[label] for label in _before(path, facts) - waits.blocks)
     drawn = (one for block in blocks for one in block.instructions if one in makers)

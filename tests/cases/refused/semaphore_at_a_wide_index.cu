@@ -1,0 +1,22 @@
+// run: grid=1 block=32 args=s64[192]~0:4 f32[192]~0:1 f32[4]=0 s32[4]=0 s32:192
+// A place is tried again as an iteration; its address may be made of the index, which is as wide.
+extern "C" __global__ void __launch_bounds__(128)
+k(const long long *__restrict__ key, const float *__restrict__ x, float *sum, int *used, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n;) {
+        int *mine = used + key[i];
+        if (atomicAdd(mine, 1) >= 2) {
+            atomicSub(mine, 1);
+            continue;
+        }
+#pragma ccc if
+        if (x[i] > 0.7f) {
+            float t = x[i];
+            for (int s = 0; s < 20; ++s) t -= 0.01f * sqrtf(t + 1);
+            atomicAdd(&sum[key[i]], t);
+        }
+        __threadfence();
+        atomicSub(mine, 1);
+        i += blockDim.x;
+    }
+}
