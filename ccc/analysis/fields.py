@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING
 
-from ccc.analysis.origins import ADDRESS, Pointer
+from ccc.analysis.indices import ADDRESS
+from ccc.analysis.origins import Pointer
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register
 from ccc.ptx.opcodes import PLAIN_ACCESSES, RENAMES

@@ -1,7 +1,7 @@
 """What addresses are made from: variables, and pointers that were handed to the function.
 
 An address leads into the object whose address it was made from, as C++ has it. What is narrower
-than an address is an index.
+than an address is an index, and so may a number be that is as wide (:mod:`ccc.analysis.indices`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from ccc.analysis.indices import ADDRESS, Indices
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register, Special, Symbol, Vector
 from ccc.ptx.opcodes import RENAMES
@@ -17,9 +18,6 @@ from ccc.ptx.operations import COMPUTES_ADDRESSES, SCALES
 
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
-
-ADDRESS = 64
-"""The bits of a generic address."""
 
 _ALIGNED = 1 << 16
 """Addresses are rounded down to multiples of less."""
@@ -64,6 +62,7 @@ class Origins:
         self.through_memory = through_memory
         self._parameters = [parameter.name for parameter in facts.function.parameters]
         self._own = {v.name for v in facts.function.variables if v.space == "local"}
+        self._indices = Indices(facts)
         self._known: dict[tuple[Operand, ...], Pointers] = {}
 
     def of_access(self, access: Instruction) -> Pointers:
@@ -121,6 +120,8 @@ class Origins:
                     pointer = self._parameter(maker, value) or self._loaded(maker, value)
                     if pointer is not None:
                         found.add(pointer)
+                    elif (base := self._indices.base(maker)) is not None:
+                        worklist.append(base)
                     elif (parts := _parts(maker, value)) is not None:
                         worklist += parts
                     else:

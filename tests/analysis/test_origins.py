@@ -27,7 +27,7 @@ KERNEL = """\
     ret;
 }
 """
-X, Z = Pointer("x", 0), Pointer("z", 0)
+X, Z, TABLE = Pointer("x", 0), Pointer("z", 0), Pointer("table")
 
 
 def last(body: str) -> tuple[Origins, Operand]:
@@ -59,6 +59,46 @@ def last(body: str) -> tuple[Origins, Operand]:
 )
 def test_what_an_address_is_made_from(body: str, expected: set[Pointer] | None) -> None:
     origins, made = last(body)
+    assert origins.of(made) == expected
+
+
+READ = "add.s64 %rd0, %rd2, %rd3; ld.global.u64 %rd5, [%rd0]; cvta.to.global.u64 %rd4, %rd1; "
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("shl.b64 %rd6, %rd5, 3; add.s64 %rd7, %rd4, %rd6;", {X}),
+        ("shl.b64 %rd6, %rd5, 3; sub.s64 %rd7, %rd4, %rd6;", {X}),
+        ("mul.lo.s64 %rd6, %rd5, -24; add.s64 %rd7, %rd6, %rd4;", {X}),
+        ("mad.lo.s64 %rd7, %rd5, 24, %rd4;", {X}),
+        ("mov.b64 %rd6, 24; mad.lo.s64 %rd7, %rd5, %rd6, %rd4;", {X}),
+        ("shl.b64 %rd6, %rd5, 3; add.s64 %rd7, %rd6, 16; add.s64 %rd8, %rd4, %rd7;", {X}),
+        ("shl.b64 %rd6, %rd5, 3; add.s64 %rd7, %rd6, %rd3; add.s64 %rd8, %rd4, %rd7;", {X}),
+        ("shl.b64 %rd6, %rd5, 2; and.b64 %rd7, %rd6, 17179869180; add.s64 %rd8, %rd4, %rd7;", {X}),
+        ("and.b64 %rd6, %rd5, 255; add.s64 %rd7, %rd4, %rd6;", {X}),
+        ("add.s64 %rd6, %rd4, 8; shl.b64 %rd7, %rd5, 3; add.s64 %rd8, %rd6, %rd7;", {X}),
+        ("mov.u64 %rd6, table; shl.b64 %rd7, %rd5, 2; add.s64 %rd8, %rd6, %rd7;", {TABLE}),
+        ("mov.u64 %rd6, %rd4; shl.b64 %rd7, %rd5, 2; @%p1 add.s64 %rd6, %rd6, %rd7;", {X}),
+        # as it was read it may be the distance to another pointer
+        ("add.s64 %rd6, %rd4, %rd5;", None),
+        ("mul.lo.s64 %rd6, %rd5, -1; add.s64 %rd7, %rd4, %rd6;", None),
+        ("mul.lo.s64 %rd6, %rd5, %rd2; add.s64 %rd7, %rd4, %rd6;", None),
+        ("and.b64 %rd6, %rd5, -16; add.s64 %rd7, %rd4, %rd6;", None),
+        ("shl.b64 %rd6, %rd5, 3; add.s64 %rd7, %rd6, %rd5; add.s64 %rd8, %rd4, %rd7;", None),
+        # a handle that is made a pointer, alone or with a number
+        ("shl.b64 %rd6, %rd5, 4;", None),
+        ("shl.b64 %rd6, %rd5, 4; add.s64 %rd7, %rd6, %rd3;", None),
+        ("shl.b64 %rd6, %rd5, 4; add.s64 %rd7, %rd6, %rd2;", None),
+        ("shl.b64 %rd6, %rd5, 4; selp.b64 %rd7, %rd4, %rd6, %p1;", None),
+        ("shl.b64 %rd6, %rd5, 4; mov.u64 %rd7, %rd4; @%p1 mov.u64 %rd7, %rd6;", None),
+        ("shl.b64 %rd6, %rd5, 4; sub.s64 %rd7, %rd6, %rd4;", None),
+    ],
+)
+def test_an_index_is_multiplied_before_it_is_added_to_a_pointer(
+    body: str, expected: set[Pointer] | None
+) -> None:
+    origins, made = last(READ + body)
     assert origins.of(made) == expected
 
 

@@ -151,7 +151,11 @@ def _enters(spin: Spin, own: Collection[str], around: Loop, facts: Facts) -> boo
     certain = {*first, *instructions_of(always, facts)}
     return any(
         one in asked
-        or (one in certain and may_end(spin, one, facts) and not are_named_apart(one, spin.poll, facts))
+        or (
+            one in certain
+            and may_end(spin, one, facts)
+            and not are_named_apart(one, spin.poll, facts)
+        )
         for one in [*first, *instructions_of(before, facts)]
         if one.effects & Effect.CALL or (one.name in ATOMICS and not changes_nothing(one, facts))
     )

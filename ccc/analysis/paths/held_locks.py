@@ -54,7 +54,9 @@ def holding(
     after = {to for label in waits for to in facts.graph.successors(label)} - waits
     for label, code in own.items():
         for place, one in enumerate(code):
-            takes = _takes(one, spin, facts) and not (by_name and are_named_apart(one, spin.poll, facts))
+            takes = _takes(one, spin, facts) and not (
+                by_name and are_named_apart(one, spin.poll, facts)
+            )
             if takes and not any(map(gives, code[place:])):
                 after.update(conditions.ways(label, swapping(label, one, facts)) or step(label))
     giving = [label for label, code in own.items() if any(map(gives, code))]
