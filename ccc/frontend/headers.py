@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ccc.frontend.no_code import HASH, in_directives
+from ccc.frontend.no_code import HASH, NO_CODE, in_directives
 
 _HASH = HASH.decode()
 _INCLUDE = re.compile(_HASH + r'include[^\S\n]*(["<])([^">\n]+)[">]', re.MULTILINE)
 _DEFINE = re.compile(_HASH + r"define[^\S\n]+([\w$]+)([^\n]*)", re.MULTILINE)
 _FOLDER = re.compile(r"(?:-I|--?isystem|--include-path|--system-include)[= ]?(.*)", re.DOTALL)
+_WORD = re.compile(r"[\w$]+")
+_PARAMETERS = re.compile(r"\(([^)]*)\)")
+_CHAIN = re.compile(r"[\w$]+(?:\s*(?:#|%:){2}\s*[\w$]+)+")
+_NO_CODE = re.compile(NO_CODE.decode(), re.DOTALL | re.VERBOSE)
 _MACRO = re.compile(r"(?:-D|--define-macro)[= ]?(.*)", re.DOTALL)
 
 
@@ -54,6 +58,50 @@ def together(definitions: Iterable[tuple[str, str]]) -> dict[str, str]:
     for name, text in definitions:
         found[name] = f"{found.get(name, '')}\n{text.removeprefix('=')}"
     return found
+
+
+def used(text: str, macros: Mapping[str, str]) -> set[str]:
+    """The macros that a text may use: those that it names, and what they may stand for; also by a
+    name that is put together from parts."""
+    found: set[str] = set()
+    chains: set[tuple[str, ...]] = set()
+    words = set(_WORD.findall(_code(text)))
+    while named := {
+        name
+        for name in macros.keys() - found
+        if name in words or any(_is_made(name, chain, words) for chain in chains)
+    }:
+        found |= named
+        for code in map(_code, (macros[name] for name in named)):
+            words.update(_WORD.findall(code))
+            chains.update(chain for line in code.splitlines() for chain in _chains(line))
+    return found
+
+
+def _chains(definition: str) -> Iterator[tuple[str, ...]]:
+    """What the names are made of that a macro puts together; of any arguments nothing is known."""
+    parameters = _PARAMETERS.match(definition)
+    free = {"__VA_ARGS__", *_WORD.findall(parameters[1] if parameters else "")}
+    for chain in _CHAIN.findall(definition):
+        yield tuple("" if one in free else one for one in _WORD.findall(chain))
+
+
+def _is_made(name: str, parts: tuple[str, ...], words: set[str]) -> bool:
+    """Whether a name may be made of some parts, for an unknown one of which any words may stand."""
+    if not parts:
+        return not name
+    first, rest = parts[0], parts[1:]
+    if first:
+        return name.startswith(first) and _is_made(name[len(first) :], rest, words)
+    return _is_made(name, rest, words) or any(
+        name[:end] in words and _is_made(name[end:], parts, words)
+        for end in range(1, len(name) + 1)
+    )
+
+
+def _code(text: str) -> str:
+    """A text in whole lines, without comments and literals."""
+    return _NO_CODE.sub(" ", _directives(text))
 
 
 def _directives(text: str) -> str:

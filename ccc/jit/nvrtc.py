@@ -17,6 +17,7 @@ from ccc.compiler.said import DevicePass
 from ccc.compiler.unit import LTO_REFUSED
 from ccc.device import gpu
 from ccc.errors import BuildError, CccError, Span, render
+from ccc.frontend import headers
 from ccc.frontend import marking as source
 from ccc.frontend.headers import definitions, together
 from ccc.frontend.no_code import NO_CODE
@@ -55,7 +56,7 @@ def translate(job: CompileJob) -> tuple[str, dict[str, str], nvcc.Outcome]:
         shown = json.dumps(job.shown, ensure_ascii=False)
         text = f"{job.prologue}#line 1 {shown}\n{marked}"
         if marked != job.text and not job.ours.plain:
-            _refuse_halves(macros, job.shown)
+            _refuse_halves(job.text, macros, job.shown)
         name = job.path or _NOWHERE
         ptx, found, said = gpu.nvrtc(text, name, tuple(_told(job)), job.names)
         if not ptx:
@@ -95,9 +96,12 @@ def _told(job: CompileJob) -> Iterator[str]:
         yield "--generate-line-info"  # for what there is to say of the code
 
 
-def _refuse_halves(macros: Iterable[tuple[str, str]], shown: str) -> None:
-    """Raise where a macro may end a statement that does not look like it."""
-    for name, text in macros:
+def _refuse_halves(written: str, macros: Iterable[tuple[str, str]], shown: str) -> None:
+    """Raise where a macro may end a statement that does not look like it, of those that a source
+    may use: headers have others for themselves, as to begin a namespace by."""
+    macros = list(macros)
+    used = headers.used(written, together(macros))
+    for name, text in (one for one in macros if one[0] in used):
         code = _NO_CODE.sub("", text)
         if any(
             code.count(opening) != code.count(closing) for opening, closing in ("()", "[]", "{}")

@@ -13,6 +13,7 @@ from emulating import needs_nvcc
 from ccc.device import gpu
 from ccc.emulator import Module
 from ccc.errors import CccError
+from ccc.frontend.headers import used
 from ccc.frontend.marking import SourceError, mark
 from ccc.jit import nvrtc
 from ccc.jit.build import build
@@ -216,11 +217,51 @@ def test_pragmas_of_others_and_what_is_switched_off() -> None:
 def test_half_a_pair_of_brackets_in_a_macro() -> None:
     before = '#define BEGIN { /* } */ "}"\n'
     assert 'the macro "BEGIN" holds one of two brackets' in complaint(kernel(PLAIN, before))
-    assert "one of two brackets" in complaint(kernel(PLAIN), "-DBEGIN={")
+    assert "one of two brackets" in complaint(kernel(f"BEGIN {PLAIN} }}"), "-DBEGIN={")
     digits = before.replace("{ /* } */", "x[0] = 1'0; { y[0] = 2'0;")
     assert "one of two brackets" in complaint(kernel(PLAIN, digits))
     assert build(request(kernel(PLAIN, before), ours=Options(off=True)))
     assert build(request(kernel("x[i] = 2;", before).replace("#pragma ccc for", "")))
+
+
+@pytest.mark.usefixtures("cache")
+def test_half_a_pair_of_brackets_in_a_macro_that_the_source_does_not_name(tmp_path: Path) -> None:
+    """Headers of the toolkit open and close their namespaces so."""
+    tokens = "#define OPENS namespace own {\n#define CLOSES }\n#define ON(x) x OPENS\n"
+    (tmp_path / "own.h").write_text(f"{tokens}OPENS struct of_it {{}}; CLOSES\n")
+    before, folder = '#include "own.h"', f"-I{tmp_path}"
+    folders = (str(tmp_path),)
+    made = build(request(kernel(PLAIN, before), folder, ours=COLLECTING, folders=folders))
+    assert made.report["kernels"][0]["paths"][0]["applied"]
+    for named in ("OPENS CLOSES", "ON() CLOSES", "OPE\\\nNS CLOSES"):
+        said = complaint(kernel(PLAIN, f"{before}\n{named}"), folder, folders=folders)
+        assert 'the macro "OPENS" holds one of two brackets' in said
+
+
+MACROS = {
+    "A": "(x) B + x", "B": " D\n /* C */", "C": " 1", "D": " B", "_C_": "", "E_A": "",
+    "TWO": "(x, y) x##y", "MORE": "(...) E %:%: __VA_ARGS__", "WORD": "(x) _ ## x##_",
+    "AND": " , ## A",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("A();", "A B D"),
+    ("B;", "B D"),
+    ("C", "C"),
+    ("/* A */ \"A\" AA", ""),
+    ("B\\\n;", "B D"),
+    ("A" + "\\\n" + "A", ""),
+    ("TWO(W, ORD)", "TWO WORD"),
+    ("TWO(TWO(W, OR), D)", "TWO WORD D B"),
+    ("TWO(W, OR)", "TWO"),
+    ("MORE(_A)", "MORE E_A"),
+    ("WORD(C)", "_C_ WORD C"),
+    ("AND", "A B D AND"),
+])  # fmt: skip
+def test_the_macros_that_a_text_may_use(text: str, found: str) -> None:
+    """Also those whose names are put together of what the text holds."""
+    assert used(text, MACROS) == set(found.split())
 
 
 # Plain text: where a statement ends must be visible.
