@@ -12,7 +12,7 @@ from ccc.errors import CccError, Span
 from ccc.frontend.linemap import LineMap, column_of
 from ccc.frontend.misspelt import message, misspelt
 from ccc.frontend.placement import PLACES, Placed, Placement
-from ccc.frontend.stripping import REST, pragmas, without_comments
+from ccc.frontend.stripping import GAP, REST, pragmas, without_comments
 from ccc.frontend.syntax import Home, body_of, home_of, parse_cuda, statement_at
 from ccc.frontend.variables import Suspects
 
@@ -27,7 +27,7 @@ _LEAST_TABLE = 500
 _NUMBERS = re.compile(rb"[\s{},.+\dxXa-fA-FuUlL-]{%d,}" % _LEAST_TABLE)
 """What may hold tables that nobody need understand."""
 _BRACE = re.compile(rb"[{}]")
-_ANY_PRAGMA = re.compile(rb"^[ \t]*#[ \t]*pragma\b" + REST + rb"$", re.MULTILINE)
+_ANY_PRAGMA = re.compile(rb"^[ \t]*#" + GAP + rb"*pragma\b" + REST + rb"$", re.MULTILINE)
 _SPACE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STATEMENT_WORD = re.compile(rb"(?:\w+\s*:\s*|\[\[[^\]]*\]\]\s*)*(?:for|while|do|if|switch)\b")
 _OF_LAMBDA = re.compile(rb"(?<=\])[ \t]*(?:__attribute__\(\(\w+\)\)[ \t]*)+(?=[({])")

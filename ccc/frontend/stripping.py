@@ -14,10 +14,13 @@ BOM = "\ufeff"
 """A byte order mark, with which a text may begin; inside one it is no code."""
 REST = rb"(?:\\\r?\n|(?sx:" + NO_CODE + rb")|[^\n])*"
 """The rest of a line, with what continues it: a backslash, or a comment that ends in another."""
-_PRAGMA = re.compile(rb"^([ \t]*)(#[ \t]*pragma[ \t]+ccc(?!\w))(" + REST + rb")$", re.MULTILINE)
+GAP = rb"(?:[ \t]|\\\r?\n|/\*(?s:.)*?\*/)"
+"""A space between the words of a directive, which may go on in the next line."""
+_OURS = rb"#" + GAP + rb"*pragma" + GAP + rb"+ccc(?!\w)"
+_PRAGMA = re.compile(rb"^([ \t]*)(" + _OURS + rb")(" + REST + rb")$", re.MULTILINE)
 _NO_CODE = re.compile(NO_CODE.decode() + r"|/\*.*", re.DOTALL | re.VERBOSE)
 _SPLICE = re.compile(r"\\\r?\n")
-_WORDS = re.compile(rb"#[ \t]*pragma[ \t]+ccc(?!\w)")
+_WORDS = re.compile(_OURS)
 
 
 def pragmas(code: bytes) -> Iterator[re.Match[bytes]]:

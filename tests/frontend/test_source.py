@@ -243,6 +243,16 @@ def test_continued_and_commented_pragmas() -> None:
     assert marked.text.count("\n") == loop(body).count("\n")
 
 
+@pytest.mark.parametrize("gap", ["\\\n", " \\\r\n\t", " /* now */ ", "/* and\n */"])
+def test_the_first_words_of_a_pragma_may_stand_in_several_lines(gap: str) -> None:
+    body = f"#{gap}pragma{gap}ccc{gap} if{gap} prob(.5)\nif (a) b();"
+    marked = mark(loop(body), "k.cu")
+    assert marked.annotations[1].clauses == {"prob": "0.5"}
+    assert str(marked.annotations[1].span) == "k.cu:4:1"
+    assert marked.text.count("\n") == loop(body).count("\n")
+    assert strip(loop(body)).split() == strip(loop("if (a) b();")).split()
+
+
 def test_a_comment_may_end_in_another_line_than_its_pragma() -> None:
     body = "#pragma ccc if /* not\n often */\nif (a) b();"
     marked = mark(loop(body), "k.cu").text
