@@ -40,6 +40,10 @@ AWAITED = [
     ("while (atomicCAS(&turn[x[i]], 1, 1) != 1);", "atomicExch(&turn[i], 1);", ""),
     ("while (*(volatile int *)turn != i);", "*(volatile int *)turn = i + 1;", ""),
     ("wait(&ready[x[i]], 1);", "ready[i] = 1;", ""),
+    ("int old = 0, now = 0; do { old = now; now = ready[x[i]]; } while (!now || now != old);",
+     "ready[i] = 1;", ""),
+    ("int now = 0, old; do { old = now * 2 + x[0]; now = ready[0] & 3; } while (old != now);",
+     "ready[0] = i;", ""),
     ("while (peek(&turn[x[i]]) == 0);", "atomicExch(&turn[i], 1);", ""),
     ("while (!both(&turn[x[i]], &turn[x[i] / 2]));", "atomicExch(&turn[i], 1);", ""),
     ("while (!atomicAnd(&turn[x[i]], -1));", "atomicExch(&turn[i], 1);", ""),
@@ -55,6 +59,12 @@ ENTERED = [
     ("int mine = draw(turn); wait(ready, mine);", "*ready = mine + 1;"),
     ("ready[i] = 1; int last = atomicExch(turn, i); while (ready[last]);", "ready[i] = 0;"),
     ("int mine = atomicAdd(turn, 1) % 64; while (!ready[mine]);", "ready[(mine + 1) % 64] = 1;"),
+    # who asks at another place each time, and twice of one
+    (
+        "int at = x[i]; for (int old = 0; ready[at] != old; at = old) old = ready[at] % 64;",
+        "ready[i] = 1;",
+    ),
+    ("for (int now = 0, asked = 0; asked < 2; asked = 2) now += ready[x[i]];", "ready[i] = 1;"),
 ]
 
 

@@ -24,6 +24,7 @@ from ccc.analysis.paths.model import CheckedPath, instructions_of
 from ccc.analysis.polled import are_named_apart, changes_nothing
 from ccc.analysis.spinning import Spin, carried_by, is_moved
 from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Register
 from ccc.ptx.opcodes import ATOMICS, IDEMPOTENT, LOADS, Effect
 from ccc.ptx.types import ANEW, OWN_SPACES
 
@@ -62,9 +63,29 @@ def _is_left_to_others(spin: Spin, facts: Facts) -> bool:
     deciding = slices.leading_to(slices.leaving)
     used = {register for one in deciding for register in one.used()}
     handed = used & carried_by(slices)  # what is only changed where something is found stays, too
-    return not any(is_moved(one, slices) for one in handed) and all(
+    moved = {one for one in handed if is_moved(one, slices)}
+    return (not moved or moved <= _settled(slices, facts)) and all(
         _finds_the_same(one, slices, facts) for one in deciding
     )
+
+
+def _settled(slices: LoopConditions, facts: Facts) -> set[Register]:
+    """What is the same from some trip on, as long as no other thread writes: what each trip makes
+    of nothing else, as a copy of what the last one has read."""
+    found: set[Register] = set()
+    made = {
+        register: maker
+        for register, maker in slices.each_trip.items()
+        if maker.name != "mov" or maker.used()
+        if _finds_the_same(maker, slices, facts)
+    }
+    while more := {
+        register
+        for register, maker in made.items()
+        if register not in found and found.issuperset(slices.makers.keys() & set(maker.used()))
+    }:
+        found |= more
+    return found
 
 
 def _only_awaits(call: Instruction, facts: Facts) -> bool:
