@@ -41,6 +41,12 @@ class Pointer:
         return bool(self.loads)
 
     @property
+    def root(self) -> str:
+        """What it is called where it did not lie in memory: members of a structure that is handed
+        over are pointers as parameters are."""
+        return f"{self.name}+{self.offset}" if self.offset else self.name
+
+    @property
     def place(self) -> tuple[str, int | None, bool]:
         """Where it comes from. What lies in memory may be another one at another time."""
         return self.name, self.offset, self.is_loaded

@@ -41,11 +41,12 @@ def changes_nothing(instruction: Instruction, facts: Facts) -> bool:
 
 
 def roots(instruction: Instruction, facts: Facts) -> frozenset[str] | None:
-    """The parameters and variables that an address is made from; None if it may be anything."""
+    """The parameters, members of such, and variables that an address is made from; None if it may
+    be anything."""
     pointers = facts.memory.apart.origins.of_access(instruction)
     if pointers is None or any(pointer.is_loaded for pointer in pointers):
         return None
-    return frozenset(pointer.name for pointer in pointers)
+    return frozenset(pointer.root for pointer in pointers)
 
 
 def are_named_apart(one: Instruction, other: Instruction, facts: Facts) -> bool:
@@ -70,6 +71,7 @@ def are_apart(poll: Instruction, other: Instruction, facts: Facts, *, is_anew: b
     mine, others = roots(poll, facts), roots(other, facts)
     if mine is None or others is None or not mine.isdisjoint(others):
         return False
-    parameters = {one.name for one in facts.function.parameters}
+    names = {root.partition("+")[0] for root in mine | others}
+    are_variables = names.isdisjoint(one.name for one in facts.function.parameters)
     is_race = other.name == "st" and ANEW.isdisjoint(other.modifiers)
-    return is_race or not is_anew or parameters.isdisjoint(mine | others)
+    return is_race or not is_anew or are_variables

@@ -63,7 +63,7 @@ def _writes(
 def _names_of(value: Operand, facts: Facts) -> frozenset[str]:
     """The parameters and variables that a pointer is made from, if no other can be."""
     pointers = facts.memory.apart.origins.of(value) or ()
-    return frozenset(one.name for one in pointers if not one.is_loaded)
+    return frozenset(one.root for one in pointers if not one.is_loaded)
 
 
 def _may_meet(one: Instruction, other: Instruction) -> bool:
