@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ccc.analysis.paths.carried_values import AS_WHILE, REDUCTION_HINT
 from ccc.analysis.paths.find import NOT_INLINED
+from ccc.analysis.paths.followers import SPLIT, TOLD_FIRST
 from ccc.analysis.paths.induction import IN_VARIABLES
 from ccc.analysis.paths.legality import LEAVE_IT
 from ccc.compiler.requests import OF_ANOTHER_KIND
@@ -30,7 +31,7 @@ _CALLS = {
     "__assertfail": "assert",
 }
 """What users write, by the function that nvcc 13 calls for it."""
-_OTHERWISE = "or ask for strategy"
+OTHERWISE = "or ask for strategy"
 _ANOTHER = ("or ", "or, ")
 """How advice begins that goes behind other advice."""
 UNIFORM = "all lanes of a warp"
@@ -234,7 +235,7 @@ def advised(record: Record, kernels: list[KernelRecord], *, is_called: bool = Tr
     if isinstance(record, PathRecord) and _is_in_blocks(record, kernels):
         is_told = tail.startswith(AS_WHILE) or LEAVE_IT in tail
         other = None if is_told else _find(BLOCKS, remark.reason)
-        tail = tail if other is None else _before(other, tail)
+        tail = tail if other is None else _in_blocks(other, tail)
     if remark.reason == NOT_INLINED and not is_called:
         tail = UNCALLED
     elif remark.reason.startswith(UNIFORM):
@@ -289,8 +290,16 @@ def parts_of(reason: str) -> tuple[str, str, str]:
 
 def with_rest(advice: str, said: str) -> str:
     """Other advice, with what was said besides of a strategy that serves."""
-    _, alternative, strategy = said.partition(_OTHERWISE)
+    _, alternative, strategy = said.partition(OTHERWISE)
     return "; ".join(filter(None, [advice, alternative + strategy]))
+
+
+def _in_blocks(advice: str, said: str) -> str:
+    """Advice that serves a loop over blocks, in place of what was said, or of what of that does not
+    serve one."""
+    if said.startswith((TOLD_FIRST, "remove ")):
+        return said.replace(SPLIT, advice)
+    return _before(advice, said)
 
 
 def _before(advice: str, said: str) -> str:

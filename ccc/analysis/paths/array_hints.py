@@ -8,7 +8,7 @@ from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.facts import Facts
 from ccc.analysis.local_memory import Word
-from ccc.analysis.paths.locate import ROLLED
+from ccc.analysis.paths.locate import ROLLED, those_on
 from ccc.analysis.paths.model import CheckedPath, FoundPath
 from ccc.analysis.print_arguments import PRINT, bytes_printed
 from ccc.ir.markers import ARMS
@@ -123,9 +123,8 @@ def _alone(path: CheckedPath, others: Collection[FoundPath]) -> str:
     """What to do about other paths of the loop, which may be arms of the same branch, or copies of
     the same annotation."""
     number, kind = path.marker.identifier, path.marker.kind
-    lines = sorted({o.marker.span.line for o in others if o.marker.identifier != number})
-    listed = " and ".join(map(str, lines))
-    what = f"remove {'those on lines' if len(lines) > 1 else 'that on line'} {listed}"
+    lines = {other.marker.span.line for other in others if other.marker.identifier != number}
+    what = f"remove {those_on(lines)}"
     if not lines:
         has_arms = kind == "case" or any(one.marker.kind != kind for one in others)
         what = _ARMS[kind] if has_arms else _COPIES

@@ -57,7 +57,11 @@ _MORE = Effect.READ | Effect.WRITE | Effect.CALL | Effect.OPAQUE | Effect.FENCE
 
 
 def choose_continuation(
-    path: PlacedPath, inner: frozenset[str], facts: Facts, followers: tuple[Path, ...] = ()
+    path: PlacedPath,
+    inner: frozenset[str],
+    facts: Facts,
+    followers: tuple[Path, ...] = (),
+    collected: Collection[Path] = (),
 ) -> CheckedPath:
     """Decide whether the rest of the iteration must run with the task.
 
@@ -67,6 +71,7 @@ def choose_continuation(
             has no effect, since their contexts are found without asking what has.
         facts: the function's analyses.
         followers: the paths that hold the loops in the rest of the iteration.
+        collected: those that can be collected, with all in the rest of the iteration.
 
     Raises:
         Refused: it must, and cannot.
@@ -83,7 +88,10 @@ def choose_continuation(
         followers=followers if continuation else (),
     )  # fmt: skip
     _check_places(checked, facts)
-    return _continued(checked, inner, webs, fetches, facts) if continuation else checked
+    if not continuation:
+        return checked
+    _check_rest(checked, collected, facts)
+    return _continued(checked, inner, webs, fetches, facts)
 
 
 def _continued(
@@ -98,7 +106,6 @@ def _continued(
     Raises:
         Refused: they cannot.
     """
-    _check_rest(path, facts)
     region = Region(path.region, facts.graph)
     reaching = facts.reaching_within(path.region)
     task = slice_region(
@@ -155,9 +162,9 @@ def _makers_for_followers(path: CheckedPath, facts: Facts) -> list[Instruction]:
     return [i for i in instructions_of(path.region, facts) if not handed.isdisjoint(i.defined())]
 
 
-def _check_rest(path: CheckedPath, facts: Facts) -> None:
+def _check_rest(path: CheckedPath, collected: Collection[Path], facts: Facts) -> None:
     """The rest of the iteration must be able to run with the path."""
-    check_loops_in_rest(path, facts)
+    check_loops_in_rest(path, collected, facts)
     knowing = (i for i in instructions_of(path.rest, facts) if facts.callees.knows_its_lane(i))
     if (call := next(knowing, None)) is not None:
         raise Refused(

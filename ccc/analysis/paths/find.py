@@ -382,7 +382,8 @@ class _Examination:
         others = (extent(other, facts) for other in self.found if other.entry in within)
         inner = (blocks for blocks in others if path.entry not in blocks)
         followers = self._followers(path)
-        checked = choose_continuation(path, frozenset().union(*inner), facts, followers)
+        within_others = frozenset[str]().union(*inner)
+        checked = choose_continuation(path, within_others, facts, followers, self.collected)
         check_meetings(checked, facts)
         if checked.continuation:
             check_order(checked, facts)  # of what goes with the task, too

@@ -15,11 +15,11 @@ passed the first one by. So do the tasks of a branch before a loop, where that g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.fetches import find_fetches
-from ccc.analysis.paths.locate import INNER_LOOPS, ROLLED
+from ccc.analysis.paths.locate import INNER_LOOPS, ROLLED, those_on
 from ccc.analysis.paths.model import (
     CheckedPath,
     Path,
@@ -34,6 +34,8 @@ from ccc.ir.operands import Register
 PATHS = ("then", "else", "case", "while", "variable", "recursion")
 """The markers of paths."""
 
+TOLD_FIRST = "do first what is said of"
+SPLIT = "split the annotated loop in two"
 _READS = "it reads an array that this one fills, and has to stay with it: remove this annotation"
 _A_COPY = "a copy of this one, since nvcc has unrolled the loop around it"
 
@@ -43,8 +45,13 @@ def loops_in_rest(path: PlacedPath, facts: Facts) -> list[frozenset[str]]:
     return [loop.blocks for loop in facts.loops if loop.blocks <= path.rest]
 
 
-def check_loops_in_rest(path: CheckedPath, facts: Facts) -> None:
+def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: Facts) -> None:
     """A loop in the rest of an inner loop's iteration must have tasks of its own.
+
+    Args:
+        path: the inner loop, or a branch.
+        collected: those that can be collected, with all in the rest of its iteration.
+        facts: the function's analyses.
 
     Raises:
         Refused: it has none; the reason says why.
@@ -52,7 +59,9 @@ def check_loops_in_rest(path: CheckedPath, facts: Facts) -> None:
     loops = loops_in_rest(path, facts)
     if not path.repeats or path.followers or not loops:
         return
-    loop = max((one for one in loops if loops[0] <= one), key=len)
+    beside = _paths_beside(path, collected, loops)
+    without = [one for one in loops if not any(one <= other.blocks for other in beside)] or loops
+    loop = max((one for one in without if without[0] <= one), key=len)
     why, hint = "that is not collected", ""
     markers = _inner_loops(loop, facts)
     if path.marker in markers:
@@ -60,17 +69,19 @@ def check_loops_in_rest(path: CheckedPath, facts: Facts) -> None:
         hint = f"; {ROLLED}"
     elif markers:
         why = "that is annotated, and cannot be collected"
-        hint = "; do first what is said of that, or split the annotated loop in two"
+        lines = those_on(one.span.line for one in markers)
+        hint = f"; {TOLD_FIRST} {lines}, or {SPLIT}"
     if why != _A_COPY and _reads_what_is_filled(loop, path, facts):
         hint = f"; {_READS}"
     if _fetches_behind(path, facts):
         why = "before the next iteration is fetched"
         hint = (
-            "; let a counter of the loop number its iterations, or split the annotated loop in two"
+            f"; let a counter of the loop number its iterations, or {SPLIT}"
         )
-    if _holds_paths(path, facts) and path.marker not in markers:
+    inside = {one.span.line for one in _markers_inside(path, facts)}
+    if inside and path.marker not in markers:
         why = "to which tasks cannot go on from one that holds annotations"
-        hint = "; remove those inside"
+        hint = f"; remove {those_on(inside)}, or {SPLIT}"
     # what its turns end with stands in its line of the source
     last = [one for one in instructions_of(loop, facts) if one.is_branch][-1]
     raise Refused(
@@ -98,11 +109,11 @@ def _inner_loops(loop: frozenset[str], facts: Facts) -> list[Marker]:
     return [one for one in markers if one.kind in INNER_LOOPS]
 
 
-def _holds_paths(path: PlacedPath, facts: Facts) -> bool:
-    """Whether other annotations lie in a path."""
+def _markers_inside(path: PlacedPath, facts: Facts) -> list[Marker]:
+    """The other annotations that lie in a path."""
     markers = (marker for label in path.blocks for marker in facts.blocks[label].markers)
     others = (one for one in markers if one.identifier != path.marker.identifier)
-    return any(one.kind in PATHS for one in others)
+    return [one for one in others if one.kind in PATHS]
 
 
 def find_followers(path: PlacedPath, collected: Iterable[Path], facts: Facts) -> tuple[Path, ...]:
@@ -120,9 +131,18 @@ def find_followers(path: PlacedPath, collected: Iterable[Path], facts: Facts) ->
     """
     loops = loops_in_rest(path, facts)
     # An iteration that is fetched behind the loops would be fetched with their tasks.
-    if _holds_paths(path, facts) or _fetches_behind(path, facts):
+    if _markers_inside(path, facts) or _fetches_behind(path, facts):
         return ()
-    beside = [
+    beside = _paths_beside(path, collected, loops)
+    covered = all(any(loop <= other.blocks for other in beside) for loop in loops)
+    return tuple(beside) if covered else ()
+
+
+def _paths_beside(
+    path: PlacedPath, collected: Iterable[Path], loops: Iterable[frozenset[str]]
+) -> list[Path]:
+    """The paths behind one in its iteration that hold some of the loops there."""
+    return [
         other
         for other in collected
         if other.turn is path.turn
@@ -132,8 +152,6 @@ def find_followers(path: PlacedPath, collected: Iterable[Path], facts: Facts) ->
         and (path.repeats or other.repeats)
         and any(loop <= other.blocks for loop in loops)
     ]
-    covered = all(any(loop <= other.blocks for other in beside) for loop in loops)
-    return tuple(beside) if covered else ()
 
 
 def chains(paths: Iterable[Path]) -> list[Sequence[Path]]:

@@ -30,6 +30,12 @@ ROLLED = (
 _AnyPath = TypeVar("_AnyPath", bound=FoundPath)
 
 
+def those_on(lines: Iterable[int]) -> str:
+    """How annotations are spoken of by their lines."""
+    every = sorted({*lines})
+    return f"{'those on lines' if len(every) > 1 else 'that on line'} {' and '.join(map(str, every))}"
+
+
 def copies(marker: Marker, facts: Facts) -> list[str]:
     """Where the paths with a marker are entered, first turns that nvcc took out of a loop left
     out; in the order of their blocks."""
