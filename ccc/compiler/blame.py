@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ccc.analysis.paths.find import LOOP_LEFT
-from ccc.compiler.advice import parts_of
 from ccc.compiler.cases import SourceCases
 from ccc.compiler.context_names import ContextNames
 from ccc.compiler.function_texts import FunctionTexts
 from ccc.compiler.lines import LineTable
+from ccc.compiler.loops_left import loops_around, with_ways_out
 from ccc.compiler.reasons.inquiry import Inquiry
 from ccc.compiler.reasons.reason import Reason
 from ccc.compiler.reasons.steps import told, told_of_gain
@@ -44,12 +43,15 @@ class Blame:
 
     def tell(self, remarks: Mapping[str, Sequence[Remark]]) -> dict[str, list[Remark]]:
         """The remarks, with what is known of the source in what they say."""
-        return {
-            kernel: [
-                self._told(remark, _place_of(remark, mine)) for remark in self.cases.in_order(mine)
-            ]
-            for kernel, mine in remarks.items()
-        }
+        return {kernel: self._all_told(mine) for kernel, mine in remarks.items()}
+
+    def _all_told(self, remarks: Sequence[Remark]) -> list[Remark]:
+        """Those of a kernel; what a reason says of the loop around a path is about that loop."""
+        mine = self.cases.in_order(remarks)
+        loops = loops_around(mine)
+        both = zip(mine, loops, strict=True)
+        told = [self._told(remark, (loop or remark).position) for remark, loop in both]
+        return with_ways_out(told, [loop and told[mine.index(loop)] for loop in loops])
 
     def _told(self, remark: Remark, meant: Span) -> Remark:
         """A remark, with what is known of the source in it; its reason is about a path there."""
@@ -86,13 +88,3 @@ class Blame:
         reason = Reason.read(text)
         return Inquiry(reason, remark, self._suspects, self._lines, self._functions, case)
 
-
-def _place_of(remark: Remark, remarks: Sequence[Remark]) -> Span:
-    """Where the path is of which a reason tells: that of the loop around it, if it is left for
-    what is said of that."""
-    head, *_ = parts_of(remark.reason or "")
-    if not head.startswith(LOOP_LEFT):
-        return remark.position
-    reason = head.removeprefix(LOOP_LEFT)
-    others = (one for one in remarks if parts_of(one.reason or "")[0] == reason)
-    return next((one.position for one in others), remark.position)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.compiler.advice import advised
+from ccc.compiler.loops_left import loops_around, with_ways_out
 from ccc.compiler.module import ModuleContext
 from ccc.compiler.outcome import FunctionOutcome, Outcomes
 from ccc.compiler.requests import Requests
@@ -247,9 +248,9 @@ class _Rewriting:
         function = kernel.function
         is_new = any(record.applied for record in records)
         is_called = self.context.is_called(function)
-        told = tuple(
-            (one.marker, advised(one, kernel.annotations, is_called=is_called)) for one in records
-        )
+        remarks = [advised(one, kernel.annotations, is_called=is_called) for one in records]
+        remarks = with_ways_out(remarks, loops_around(remarks))
+        told = tuple(zip((one.marker for one in records), remarks, strict=True))
         if not is_new and self.known is None:  # what is counted is the code as it stays
             kernel = self.context.prepare(piece, frozenset(), {})
         return FunctionOutcome(
