@@ -52,6 +52,7 @@ from ccc.analysis.paths.model import (
 )
 from ccc.analysis.paths.own_columns import own_columns
 from ccc.analysis.paths.own_memory import check_own_memory
+from ccc.analysis.paths.reductions import declared_operations
 from ccc.analysis.paths.seen_late import seen_late
 from ccc.analysis.paths.tail_calls import tail_calls
 from ccc.analysis.paths.timed import timed
@@ -227,9 +228,10 @@ class _Examination:
                 "loop around it along, and can leave nothing behind"
             )
         outer = next(loop for loop in around if loop.header in self.loops)
-        if not needs_no_tasks(turn, outer, self.facts):
-            return 'mark it "ccc for variable", if its turns are independent, or else "ccc while"'
         between = around.index(outer) - around.index(turn) - 1
+        if not needs_no_tasks(turn, outer, self.facts):
+            is_deep = between > 0 or any(path.entry in one.blocks for one in self.collected)
+            return _annotate_turns(path, is_deep=is_deep)
         same = [one for one in self.found if one.marker == path.marker]
         others = "".join([
             f", and so {_loops(between)} between it and the annotated one" if between else "",
@@ -238,6 +240,7 @@ class _Examination:
         ])  # fmt: skip
         their, them = ("their", "them") if others else ("its", "it")
         instead = f'else mark {them} "ccc while", or remove this annotation'
+        instead = "else remove this annotation" if between else instead
         return f"{WHOLE}{others}, if {their} turns are independent; {instead}"
 
     def _why_none_is_left(self, path: FoundPath) -> str:
@@ -418,6 +421,24 @@ class _Examination:
 
 def _loops(number: int) -> str:
     return "the loop" if number == 1 else f"the {number} loops"
+
+
+def _annotate_turns(path: FoundPath, *, is_deep: bool) -> str:
+    """How to annotate the loop inside the annotated one that a path lies in.
+
+    Tasks take those of the loop around along where its turns need what the path makes; not of two,
+    as where that loop ``is_deep`` in another path, or in a loop that has to be one, too.
+    """
+    is_summed = bool(declared_operations(path.marker))  # which no reduction around would serve
+    if not is_deep:
+        independent = '"ccc for variable", if its turns are independent, or else '
+        return f'mark it {independent * (not is_summed)}"ccc while"'
+    if is_summed:
+        return "remove this annotation"
+    return (
+        'mark it "ccc for variable", if its turns are independent, or "ccc while", if they need '
+        "nothing that is computed here; else remove this annotation"
+    )
 
 
 def _end_of(loop: Loop, facts: Facts) -> str:
