@@ -87,4 +87,3 @@ class Blame:
         case = self.cases.begin(remark)
         reason = Reason.read(text)
         return Inquiry(reason, remark, self._suspects, self._lines, self._functions, case)
-

@@ -38,6 +38,12 @@ _SMALLER = (
     "make the array smaller, put all that uses it, and not the loop alone, into a branch marked "
     '"ccc if", or walk a tree without a stack, by links to parents or to what comes next'
 )
+MOST_NAMED = 16
+"""Most words of an array of which each element can well be written by its number."""
+_BY_NUMBERS = (
+    "write its elements with numbers in the place of the index, as in i == 0 ? a[0] : a[1], so "
+    "that they are kept in registers"
+)
 ANOTHER_LOOP = "annotate another loop, whose iterations hand no array on"
 
 
@@ -82,7 +88,8 @@ def hint_at_sharing(
     is_of_turns = path.repeats and is_filled and not is_read  # each would have its own
     own = "remove this annotation" if is_of_turns else own
     if not words or not (others or len(words) > MOST_WORDS):
-        return f"; {own}"
+        is_short = is_of_turns and shared.bit_count() <= 4 * MOST_NAMED
+        return f"; {_BY_NUMBERS}; else {own}" if is_short else f"; {own}"
     more = _too_many(len(words)) if len(words) > MOST_WORDS else _alone(path, others)
     if is_of_turns:
         return f"; {more}; else {own}"

@@ -76,6 +76,10 @@ AS_WHILE = 'mark that loop "ccc while"'
 TOO_NARROW = "one of less than 32 bits may have to be an int"
 
 
+class HandedOn(Refused):
+    """The next turn of a loop needs a value of the path, which tasks could take along."""
+
+
 def refuse_value_of_path(
     path: CheckedPath,
     culprit: Instruction,
@@ -132,7 +136,7 @@ def _refuse_value_of_turn(
             'the reduction of that "ccc for variable" serves only updates that stand outside '
             "of what is annotated in it; "
         )
-    raise Refused(
+    raise HandedOn(
         "the next turn of the loop around it, or what follows that loop, needs a value that "
         f"the path computes{at(maker)}; {own}{go_there}{LEAVE_TO_LOOP}{BY_ATOMIC}"
     )

@@ -15,6 +15,7 @@ from ccc.analysis.cfg import EXIT
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.agreeing import later_in_turn, may_part
+from ccc.analysis.paths.carried_values import HandedOn
 from ccc.analysis.paths.carrying import carrying, which_to_remove
 from ccc.analysis.paths.continuation import choose_continuation, find_context
 from ccc.analysis.paths.followers import find_followers, loops_in_rest
@@ -29,11 +30,9 @@ from ccc.analysis.paths.legality import (
     check_order,
 )
 from ccc.analysis.paths.locate import (
-    WHOLE,
     annotated_loops,
     extent,
     located,
-    needs_no_tasks,
     what_became,
     what_repeats,
     without_first_turns,
@@ -52,10 +51,10 @@ from ccc.analysis.paths.model import (
 )
 from ccc.analysis.paths.own_columns import own_columns
 from ccc.analysis.paths.own_memory import check_own_memory
-from ccc.analysis.paths.reductions import declared_operations
 from ccc.analysis.paths.seen_late import seen_late
 from ccc.analysis.paths.tail_calls import tail_calls
 from ccc.analysis.paths.timed import timed
+from ccc.analysis.paths.unmarked_turns import end_of, how_to_mark, where
 from ccc.analysis.paths.waiting import check_waiting
 from ccc.ir.markers import WHOLE_KERNEL
 
@@ -210,38 +209,14 @@ class _Examination:
         if loop is None and turn.header in self._left_loops:
             raise Refused(LOOP_LEFT + self._left_loops[turn.header])
         if loop is None:
-            outer = next(self.loops[o.header] for o in around if o.header in self.loops)
-            self._check_loop(outer, path)
+            outer = next(one for one in around if one.header in self.loops)
+            self._check_loop(self.loops[outer.header], path)
             raise Refused(
                 f"{IN_TURNS}, so one iteration may run it several times"
-                f"{_end_of(turn, self.facts)}; {self._annotate(path, turn, around)}"
+                f"{end_of(turn, self.facts)}; "
+                f"{how_to_mark(path, around, outer, self.collected, self.found, self.facts)}"
             )
         return loop, turn
-
-    def _annotate(self, path: FoundPath, turn: Loop, around: Sequence[Loop]) -> str:
-        """How to annotate a loop inside the annotated one, and those that are left, or have been
-        unrolled, between the two and the path."""
-        inside = (one for one in self.collected if one.repeats and path.entry in one.blocks)
-        if carrier := next((one for one in inside if one.carries_parent), None):
-            return (
-                f"remove this annotation: the tasks of {_where(carrier, path)} take those of the "
-                "loop around it along, and can leave nothing behind"
-            )
-        outer = next(loop for loop in around if loop.header in self.loops)
-        between = around.index(outer) - around.index(turn) - 1
-        if not needs_no_tasks(turn, outer, self.facts):
-            is_deep = between > 0 or any(path.entry in one.blocks for one in self.collected)
-            return _annotate_turns(path, is_deep=is_deep)
-        same = [one for one in self.found if one.marker == path.marker]
-        others = "".join([
-            f", and so {_loops(between)} between it and the annotated one" if between else "",
-            ", and so each loop in it that nvcc has unrolled"
-            if sum(one.entry in turn.blocks for one in same) > 1 else "",
-        ])  # fmt: skip
-        their, them = ("their", "them") if others else ("its", "it")
-        instead = f'else mark {them} "ccc while", or remove this annotation'
-        instead = "else remove this annotation" if between else instead
-        return f"{WHOLE}{others}, if {their} turns are independent; {instead}"
 
     def _why_none_is_left(self, path: FoundPath) -> str:
         """What may have become of a loop that is none any more, and what to do."""
@@ -306,7 +281,7 @@ class _Examination:
                 return found
         if (carries := self._check_carrying(path)) is None:
             raise Refused(
-                f"the tasks of {_where(other, path)} take those of the loop around it along, and "
+                f"the tasks of {where(other, path)} take those of the loop around it along, and "
                 f"cannot leave this one behind; {self._way_out(path, other)}"
             )
         return find_context(carries, self.facts)
@@ -341,6 +316,8 @@ class _Examination:
         """
         if (carries := self._check_carrying(path)) is not None:
             return find_context(carries, self.facts)
+        if isinstance(refusal, HandedOn) and (another := self._why_not_carrying(path)):
+            raise another
         holds_others = any(other.entry in path.blocks - {path.entry} for other in self.found)
         is_plain = path.parent is None and not path.repeats and not holds_others
         if not is_plain or not self.keeps_rest(path, path.loop):
@@ -354,14 +331,30 @@ class _Examination:
     def _check_carrying(self, path: PlacedPath) -> CheckedPath | None:
         """The path with tasks that carry those of the loop around; None if they cannot."""
         try:
-            check_instructions(path, self.facts)
-            checked = carrying(path, self.collected, self.facts)
-            if checked is None:
-                return None
-            check_meetings(checked, self.facts)
-            return self._check_tasks(checked)
+            return self._carrying_of(path)
         except Refused:
             return None
+
+    def _why_not_carrying(self, path: PlacedPath) -> Refused | None:
+        """What is in the way of such tasks; None if the loops are none of which they could be."""
+        try:
+            self._carrying_of(path)
+        except Refused as refusal:
+            return refusal
+        return None
+
+    def _carrying_of(self, path: PlacedPath) -> CheckedPath | None:
+        """The path with such tasks, if the loops are such.
+
+        Raises:
+            Refused: its tasks cannot be.
+        """
+        check_instructions(path, self.facts)
+        checked = carrying(path, self.collected, self.facts)
+        if checked is None:
+            return None
+        check_meetings(checked, self.facts)
+        return self._check_tasks(checked)
 
     def _check_alone(self, path: PlacedPath, reason: str) -> CheckedPath:
         """The path without the rest of its iteration, which for that reason must stay."""
@@ -417,41 +410,6 @@ class _Examination:
         if checked.loop not in self._invariant_stores:
             self._invariant_stores[checked.loop] = InvariantStores(checked.loop.loop, self.facts)
         check_independence(checked, self._invariant_stores[checked.loop], self.facts)
-
-
-def _loops(number: int) -> str:
-    return "the loop" if number == 1 else f"the {number} loops"
-
-
-def _annotate_turns(path: FoundPath, *, is_deep: bool) -> str:
-    """How to annotate the loop inside the annotated one that a path lies in.
-
-    Tasks take those of the loop around along where its turns need what the path makes; not of two,
-    as where that loop ``is_deep`` in another path, or in a loop that has to be one, too.
-    """
-    is_summed = bool(declared_operations(path.marker))  # which no reduction around would serve
-    if not is_deep:
-        independent = '"ccc for variable", if its turns are independent, or else '
-        return f'mark it {independent * (not is_summed)}"ccc while"'
-    if is_summed:
-        return "remove this annotation"
-    return (
-        'mark it "ccc for variable", if its turns are independent, or "ccc while", if they need '
-        "nothing that is computed here; else remove this annotation"
-    )
-
-
-def _end_of(loop: Loop, facts: Facts) -> str:
-    """Where a turn of a loop ends: of that, the line in the source is the head of the loop."""
-    ends = (i for label in loop.latches for i in facts.blocks[label].instructions)
-    return next((at(one) for one in ends if one.is_terminator), "")
-
-
-def _where(other: Path, path: FoundPath) -> str:
-    """Where another path than this one stands."""
-    mine, there = path.marker.span, other.marker.span
-    line = f"the path on line {there.line}"
-    return line if mine.file == there.file else f"{line} of {there.file}"
 
 
 def _branch_to(label: str, facts: Facts) -> str:

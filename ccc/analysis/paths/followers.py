@@ -75,9 +75,7 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
         hint = f"; {_READS}"
     if _fetches_behind(path, facts):
         why = "before the next iteration is fetched"
-        hint = (
-            f"; let a counter of the loop number its iterations, or {SPLIT}"
-        )
+        hint = f"; let a counter of the loop number its iterations, or {SPLIT}"
     inside = {one.span.line for one in _markers_inside(path, facts)}
     if inside and path.marker not in markers:
         why = "to which tasks cannot go on from one that holds annotations"

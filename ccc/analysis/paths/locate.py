@@ -32,8 +32,8 @@ _AnyPath = TypeVar("_AnyPath", bound=FoundPath)
 
 def those_on(lines: Iterable[int]) -> str:
     """How annotations are spoken of by their lines."""
-    every = sorted({*lines})
-    return f"{'those on lines' if len(every) > 1 else 'that on line'} {' and '.join(map(str, every))}"
+    every = [str(line) for line in sorted({*lines})]
+    return f"{'those on lines' if every[1:] else 'that on line'} {' and '.join(every)}"
 
 
 def copies(marker: Marker, facts: Facts) -> list[str]:

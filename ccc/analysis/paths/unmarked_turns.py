@@ -1,0 +1,86 @@
+"""How to mark a loop inside the annotated one that a path lies in, where it is not marked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.locate import WHOLE, needs_no_tasks
+from ccc.analysis.paths.model import FoundPath, Path, at
+from ccc.analysis.paths.reductions import declared_operations
+
+_REMOVE = "remove this annotation"
+
+
+def how_to_mark(
+    path: FoundPath,
+    around: Sequence[Loop],
+    outer: Loop,
+    collected: Collection[Path],
+    found: Collection[FoundPath],
+    facts: Facts,
+) -> str:
+    """How to mark the loop, and those that are left, or have been unrolled, between and inside.
+
+    Args:
+        path: the path.
+        around: the loops that it lies in, the innermost first: that which is to be marked.
+        outer: the annotated one among them.
+        collected: the paths that can be collected, as far as that is known.
+        found: all paths.
+        facts: the function's analyses.
+    """
+    turn, holding = around[0], [one for one in collected if path.entry in one.blocks]
+    if carrier := next((one for one in holding if one.repeats and one.carries_parent), None):
+        return (
+            f"{_REMOVE}: the tasks of {where(carrier, path)} take those of the loop around it "
+            "along, and can leave nothing behind"
+        )
+    between = around.index(outer) - 1
+    if not needs_no_tasks(turn, outer, facts):
+        return _by_turns(path, is_deep=bool(between or holding))
+    same = [one for one in found if one.marker == path.marker]
+    others = "".join([
+        f", and so {_loops(between)} between it and the annotated one" if between else "",
+        ", and so each loop in it that nvcc has unrolled"
+        if sum(one.entry in turn.blocks for one in same) > 1 else "",
+    ])  # fmt: skip
+    their, them = ("their", "them") if others else ("its", "it")
+    instead = _REMOVE if between else f'mark {them} "ccc while", or {_REMOVE}'
+    return f"{WHOLE}{others}, if {their} turns are independent; else {instead}"
+
+
+def _by_turns(path: FoundPath, *, is_deep: bool) -> str:
+    """The same of a loop that some lanes leave before others.
+
+    Tasks take those of the loop around along where its turns need what the path makes; not of two,
+    as where that loop ``is_deep`` in another path, or in a loop that has to be one, too.
+    """
+    is_summed = bool(declared_operations(path.marker))  # which no reduction around would serve
+    if not is_deep:
+        independent = '"ccc for variable", if its turns are independent, or else '
+        return f'mark it {independent * (not is_summed)}"ccc while"'
+    if is_summed:
+        return _REMOVE
+    return (
+        'mark it "ccc for variable", if its turns are independent, or "ccc while", if they need '
+        f"nothing that is computed here; else {_REMOVE}"
+    )
+
+
+def _loops(number: int) -> str:
+    return "the loop" if number == 1 else f"the {number} loops"
+
+
+def end_of(loop: Loop, facts: Facts) -> str:
+    """Where a turn of a loop ends: of that, the line in the source is the head of the loop."""
+    ends = (i for label in loop.latches for i in facts.blocks[label].instructions)
+    return next((at(one) for one in ends if one.is_terminator), "")
+
+
+def where(other: Path, path: FoundPath) -> str:
+    """Where another path than this one stands."""
+    mine, there = path.marker.span, other.marker.span
+    line = f"the path on line {there.line}"
+    return line if mine.file == there.file else f"{line} of {there.file}"
