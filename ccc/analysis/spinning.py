@@ -28,7 +28,7 @@ from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.drawing import draws_numbers, is_taken_back
 from ccc.analysis.loop_conditions import LoopConditions
-from ccc.analysis.polled import is_strong
+from ccc.analysis.polled import is_strong, roots
 from ccc.analysis.settled import is_settled, stays_taken
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register
@@ -82,13 +82,19 @@ class Spin:
 
     def way_out(self, facts: Facts) -> str:
         """What a user can do: nobody may write what a plain load reads, which has to be said, where
-        it can be; else nothing."""
+        it can be, and is not known to be wrong; else nothing."""
         if is_strong(self.poll):
             return "use no locks and flags there"
         if self.poll.space == "shared":
             return "fill it before a __syncthreads(), and write to no shared memory behind that"
         can_be_said = all(map(facts.memory.apart.may_be_restricted, self.polls))
-        return RESTRICT if can_be_said else ""
+        return RESTRICT if can_be_said and not self._are_written(facts) else ""
+
+    def _are_written(self, facts: Facts) -> bool:
+        """Whether the kernel writes by a parameter by which they look."""
+        read = frozenset[str]().union(*(roots(poll, facts) or () for poll in self.polls))
+        writes = (one for one in facts.function.instructions if one.effects & Effect.WRITE)
+        return any(not read.isdisjoint(roots(one, facts) or ()) for one in writes)
 
 
 def find_spins(facts: Facts) -> list[Spin]:
