@@ -307,3 +307,30 @@ def test_of_what_the_turns_go_by_it_can_be_said_where_they_look_at_something_els
     assert line.endswith(f", if once is enough, or {RESTRICT} [in k]")
     restricted = REFIT.replace("PARENT", "const int *__restrict__ parent")
     assert said(restricted, tmp_path, Options(strategy=COLLECT)) == []
+
+
+DENSE = """__global__ void __launch_bounds__(64) k(
+    const float * R matrix, const float * R x, float * R y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float sum = 0;
+#pragma ccc for variable reduction(+: sum)
+        for (int j = 0; j < n; j++) {
+#pragma ccc if
+            if (matrix[i * n + j] != 0) sum += matrix[i * n + j] * x[j];
+        }
+        y[i] = sum;
+    }
+}
+"""
+
+
+def test_restrict_is_not_told_where_nothing_would_be_left(tmp_path: Path) -> None:
+    line, *_ = said(DENSE.replace(" R ", " "), tmp_path, Options(strategy=COLLECT))
+    assert '; mark that loop "ccc while", without the reduction, so that tasks take' in line
+    assert "__restrict__" not in line
+    restricted = DENSE.replace(" R ", " __restrict__ ")
+    line, *_ = said(restricted, tmp_path, Options(strategy=COLLECT))
+    assert "so that nothing is left" in line
+    walk = DENSE.replace("for variable reduction(+: sum)", "while").replace(" R ", " ")
+    assert said(walk, tmp_path, Options(strategy=COLLECT)) == []

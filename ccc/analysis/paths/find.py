@@ -373,17 +373,33 @@ class _Examination:
         """
         facts = self.facts
         check_instructions(path, facts)
-        check_order(path, facts)
+        check_order(path, facts, lambda supposed: self._goes_on(path, supposed))
+        checked = self._continued(path, facts)
+        check_meetings(checked, facts)
+        if checked.continuation:
+            check_order(checked, facts)  # of what goes with the task, too
+        return self._check_tasks(checked)
+
+    def _continued(self, path: PlacedPath, facts: Facts) -> CheckedPath:
+        """The path with what of the rest of the iteration goes with its tasks.
+
+        Raises:
+            Refused: that cannot.
+        """
         within = path.blocks | path.rest
         others = (extent(other, facts) for other in self.found if other.entry in within)
         inner = (blocks for blocks in others if path.entry not in blocks)
         followers = self._followers(path)
         within_others = frozenset[str]().union(*inner)
-        checked = choose_continuation(path, within_others, facts, followers, self.collected)
-        check_meetings(checked, facts)
-        if checked.continuation:
-            check_order(checked, facts)  # of what goes with the task, too
-        return self._check_tasks(checked)
+        return choose_continuation(path, within_others, facts, followers, self.collected)
+
+    def _goes_on(self, path: PlacedPath, supposed: Facts) -> bool:
+        """Whether that would be so if something were so."""
+        try:
+            self._continued(path, supposed)
+        except Refused:
+            return False
+        return True
 
     def _followers(self, path: PlacedPath) -> tuple[Path, ...]:
         """The paths to which tasks of an inner loop may come in the rest of their iteration."""

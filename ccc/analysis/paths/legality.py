@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from itertools import chain
 from typing import NoReturn
 
 from ccc.analysis.callees import allocates, called, callee
@@ -207,11 +208,18 @@ def check_meetings(path: CheckedPath, facts: Facts) -> None:
             )
 
 
-def check_order(path: PlacedPath, facts: Facts) -> None:
+def check_order(
+    path: PlacedPath, facts: Facts, serves: Callable[[Facts], bool] = lambda _: True
+) -> None:
     """What must hold for memory where a task may wait while the loop that it lies in goes on.
 
     The iterations of the annotated loop are independent, and so are those of a ``for variable``;
     the turns of another loop, and what follows an inner loop, are not known to be.
+
+    Args:
+        path: the path.
+        facts: the function's analyses.
+        serves: whether the path could be collected if it were known where more pointers lead.
 
     Raises:
         Refused: with the reason.
@@ -227,9 +235,13 @@ def check_order(path: PlacedPath, facts: Facts) -> None:
         clashes = find_clashes(instructions_of(path.region, facts), others, facts)
         if clashes:
             here, there = clashes[0]
+            supposed = facts.memory.apart.supposed(*chain.from_iterable(clashes))
+            takes_along = around.marker.kind != "variable"  # what the loop around makes, if it must
+            is_vain = supposed is not None and not (takes_along or serves(supposed))
+            hint = "" if is_vain else apart_hint(clashes, facts)
             raise Refused(
                 f"it may access the same memory as {what}{at(there)}, which would no longer wait "
-                f"for it{at(here)}{_ways_out(around, blocks, apart_hint(clashes, facts), facts)}"
+                f"for it{at(here)}{_ways_out(around, blocks, hint, facts)}"
             )
 
 
