@@ -470,3 +470,26 @@ def test_members_of_a_structure_are_pointers_as_parameters_are(tmp_path: Path, i
     assert told("work.y[work.x[i]] = v;") == []
     assert told("atomicAdd(&work.y[work.x[i] + 1], v);") == []
     assert told("atomicSub(&work.next[work.x[i]], v);") != []
+
+
+BUILT = """#pragma ccc grid_stride
+__global__ void k(const unsigned *__restrict__ key, unsigned *R table, unsigned *R count, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    unsigned k = key[i], h = (k * 2654435769u) >> 7 & 1023;
+#pragma ccc while
+    while (true) {
+        unsigned seen = atomicCAS(&table[h], 0u, k);
+        if (seen == 0 || seen == k) break;
+        h = (h + 1) & 1023;
+    }
+    atomicAdd(&count[k & 1023], 1u);
+}
+"""
+
+
+def test_who_builds_a_table_is_told_of_restrict_first(tmp_path: Path) -> None:
+    (line,) = said(BUILT.replace("R ", ""), tmp_path, Options(strategy=COLLECT))
+    told = 'if no other pointer leads to what the lanes look at, declare that "__restrict__"'
+    assert f"; {told}; else {BRANCH} [in k]" in line
+    assert said(BUILT.replace("R ", "__restrict__ "), tmp_path, Options(strategy=COLLECT)) == []

@@ -51,7 +51,7 @@ def test_loops_between_are_to_be_marked_too(tmp_path: Path) -> None:
     (line,) = told(tmp_path, "#pragma unroll 1", "#pragma unroll 1")
     assert (
         'mark it "ccc for", and so the loop between it and the annotated one, if their turns are '
-        'independent; else remove this annotation; or' in line
+        "independent; else remove this annotation; or" in line
     )
 
 

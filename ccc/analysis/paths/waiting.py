@@ -312,14 +312,19 @@ def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
             f"a lock may still be held when a turn ends{at(poll)}; {_in_turn(mine, path, facts)}"
             f"{_way_out_if_apart(poll, spin, path, facts)}"
         )
+    ways_out = f"{_WAITS * looks}{_WHOLE.format('that memory')}{_BEFORE * looks}"
+    if apart := _way_out_if_apart(poll, spin, path, facts):
+        takes = not looks and apart.startswith(_OR_IF)  # as who looks for a free place of a table
+        ways_out = f"{apart.removeprefix(_OR)}; else {ways_out}" if takes else ways_out + apart
     raise Refused(
         f"its turns look at what others may write{at(poll)}, which is taken for a lock or a flag: "
-        f"a task that is set aside may be the one that writes it{at(other)}; "
-        f"{_WAITS * looks}{_WHOLE.format('that memory')}{_BEFORE * looks}"
-        f"{_way_out_if_apart(poll, spin, path, facts)}"
+        f"a task that is set aside may be the one that writes it{at(other)}; {ways_out}"
     )
 
 
+_OR = ", or, "
+_OR_IF = f"{_OR}if"
+_APART = '"__restrict__"'
 _WHOLE = 'put this loop, and all that is done with {}, into a branch marked "ccc if"'
 
 
@@ -398,9 +403,7 @@ def _way_out_if_apart(poll: Instruction, spin: Spin, path: CheckedPath, facts: F
     that look for a free place of a table, or walk to another place with each swap; or if nobody
     writes what the turns go by, as those of a walk to the root of a tree do."""
     if is_strong(poll) and _waits_for_nobody(path, facts.memory.apart.supposed(poll)):
-        return (
-            ', or, if no other pointer leads to what the lanes look at, declare that "__restrict__"'
-        )
+        return f"{_OR_IF} no other pointer leads to what the lanes look at, declare that {_APART}"
     writes = [one for one in facts.function.instructions if one.effects & Effect.WRITE]
     read = (one for one in {poll: None, **dict.fromkeys(spin.polls)} if not is_strong(one))
     only_read = [one for one in read if all(_has_other_name(w, one, facts) for w in writes)]
