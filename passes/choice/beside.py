@@ -47,7 +47,10 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
         is_around = path.repeats and not entries.isdisjoint(path.blocks - {path.entry})
         chosen.copies = copies.get(path.marker.identifier, 1)
         chosen.is_wanted |= is_around or path.key in wanted or path.marker.identifier in refused
-        chosen.is_wanted |= any(path.marker.identifier != key[0] for key in advised)
+        is_idle = (
+            bool(chosen.by_itself) and chosen.is_little
+        )  # also where the loop around is handed on
+        chosen.is_wanted |= not is_idle and any(path.marker.identifier != key[0] for key in advised)
 
 
 def _unrolled(every: Iterable[Path]) -> dict[int, int]:

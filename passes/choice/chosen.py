@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,6 +70,7 @@ class Chosen:
         fewer_warps: those that take registers which others need, and what that means.
         missing: what is missing for those that would gain to be taken.
         with_it: of a path that is left, which loop would have to be handed on with it, and is not.
+        by_itself: the most that is expected of each if that is done with the loop in any case.
         is_alone: whether the annotation marks no other path.
         common: those that may serve all paths of the annotation, whose clause is for all of them.
         of_all: the most that is expected of each that serves all paths of the annotation.
@@ -92,6 +94,7 @@ class Chosen:
     fewer_warps: dict[str, str]
     missing: dict[str, str]
     with_it: str = ""
+    by_itself: Mapping[str, float] = field(default_factory=dict)
     is_alone: bool = True
     common: Collection[str] = ()
     of_all: Mapping[str, float] = field(default_factory=dict)
@@ -274,14 +277,28 @@ class Chosen:
     def is_little(self) -> bool:
         """Whether no more is expected of anything, by itself or with all paths of the annotation,
         than would be done unasked."""
-        of_all = [] if self.is_alone else self.of_all.values()
-        return max([*(self._range(one)[1] for one in self.considered), *of_all]) < GAIN
+        of_all = {} if self.is_alone else self.of_all
+        most = [*map(self._most, self.considered)]
+        return max([*most, *(min(of_all[one], self._bound(one)) for one in of_all)]) < GAIN
+
+    def _bound(self, name: str) -> float:
+        """The most that a strategy can gain with a short path, whatever the loop around gains."""
+        return self.by_itself.get(name, math.inf) if self._is_short else math.inf
+
+    @property
+    def _is_short(self) -> bool:
+        return self.cost.own.instructions < LONG_PATH
+
+    def _most(self, name: str) -> float:
+        """The most that is expected of a strategy, and not of what it needs besides."""
+        return min(self._range(name)[1], self._bound(name))
 
     def _gains_nothing(self, name: str) -> bool:
         """Whether a strategy would not be faster, whatever the lanes do."""
-        most = round(self._range(name)[1], 2)
+        most = round(self._most(name), 2)
         never = not self.cost.lanes.executions
-        return most < 1 or never or ((self._is_empty or self.waits) and most < GAIN)
+        is_poor = self._is_empty or self.waits or (self._is_short and not self.is_known)
+        return most < 1 or never or (is_poor and most < GAIN)
 
     @property
     def _is_empty(self) -> bool:
@@ -326,7 +343,7 @@ class Chosen:
             return f"and {MEMORY}" if name in self.fewer_warps else MEMORY
         if lanes.is_told and 2 * lanes.together > WARP_SIZE:
             return TOO_MANY
-        if cost.own.instructions < LONG_PATH:
+        if self._is_short:
             return TOO_SHORT
         apart = cost.parted(lanes.entered) * slots_of(Pipe.SECTORS, arch)
         is_most = 2 * apart > cost.saving  # collecting takes as much as it saves, or more

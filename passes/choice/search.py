@@ -6,7 +6,7 @@ What is expected has to gain, and what may be, where nothing is known, must not 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -192,8 +192,13 @@ class StrategySearch:
             name: max(one.slots(before) / one.slots(way) for one in costs)
             for name, way in whole.items()
         }
+        both = {name: ((way, [path]), (whole[name], alike)) for name, way in ways.items()}
+        by_itself = {
+            name: max(_gained(*one, cost) for one in both[name] for cost in costs)
+            for name in (ways if with_it else ())
+        }
         return Chosen(
-            cost, mine, found, at_worst, too_large, fewer, missing, with_it,
+            cost, mine, found, at_worst, too_large, fewer, missing, with_it, by_itself,
             is_alone=len(same) == 1, of_all=of_all, waits=self.cost.waits_for_memory,
             iterations=self.cost.iterations,
             if_short={} if self._has_known_length(path) else ratios(self._costs.short),
@@ -451,3 +456,9 @@ def _loads(path: Path, facts: Facts) -> int:
     """The loads of global memory in a path."""
     every: Iterable[Any] = instructions_of(path.blocks, facts)
     return sum(one.name in LOADS and one.space in MAY_BE_GLOBAL for one in every)
+
+
+def _gained(served: Mapping[Path, str], paths: Collection[Path], cost: LoopCost) -> float:
+    """How many times as fast a loop is expected to be as with the same for all but some paths."""
+    others = {path: name for path, name in served.items() if path not in paths}
+    return cost.slots(others) / cost.slots(served)

@@ -154,3 +154,29 @@ def test_room_is_not_told_as_all_that_is_missing_where_it_is_not(tmp_path: Path)
     (line,) = said(BONDS, tmp_path, Options(max_block=int(size[1])))
     assert "in the worst case of all that would be done" in line
     assert "fit into" not in line
+
+
+SEARCHED = """
+#pragma ccc grid_stride
+__global__ void k(const float *sorted, const float *wanted, unsigned *found, unsigned n) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    float z = wanted[i];
+    unsigned low = 0, high = n;
+    #pragma ccc while
+    while (high - low > 1) {
+        unsigned mid = low + (high - low) / 2;
+        #pragma ccc if
+        if (z < sorted[mid]) high = mid;
+        else low = mid;
+    }
+    found[i] = low;
+}
+"""
+
+
+def test_room_is_not_what_a_branch_lacks_that_gains_nothing_in_any_case(tmp_path: Path) -> None:
+    """What is expected comes of the loop around, that would have to be handed on with it."""
+    lines = said(SEARCHED, tmp_path, Options(strategy=AUTO))
+    branch, *_ = (line for line in lines if line.startswith("k.cu:10:"))
+    assert ", too short to gain as far as is known; remove the annotation" in branch
+    assert "fit into shared memory" not in branch
