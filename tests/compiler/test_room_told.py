@@ -158,13 +158,13 @@ def test_room_is_not_told_as_all_that_is_missing_where_it_is_not(tmp_path: Path)
 
 SEARCHED = """
 #pragma ccc grid_stride
-__global__ void k(const float *sorted, const float *wanted, unsigned *found, unsigned n) {
-    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+__global__ void k(const float *sorted, const float *wanted, size_t *found, size_t n) {
+    size_t i = blockIdx.x * blockDim.x + threadIdx.x;
     float z = wanted[i];
-    unsigned low = 0, high = n;
+    size_t low = 0, high = n;
     #pragma ccc while
     while (high - low > 1) {
-        unsigned mid = low + (high - low) / 2;
+        size_t mid = low + (high - low) / 2;
         #pragma ccc if
         if (z < sorted[mid]) high = mid;
         else low = mid;
