@@ -1,0 +1,45 @@
+"""What is told of a path in a loop that is left is about the path, and holds in the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
+
+INSIDE = "path left as it was: the loop around it is left alone: "
+DEEP = """__global__ void __launch_bounds__(64) k(
+    const int *__restrict__ x, const int *__restrict__ m, int *out, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int s = i;
+#pragma ccc while
+        for (int a = 0; a < m[i]; a++)
+#pragma ccc while
+            for (int b = 0; b < m[a + i]; b++)
+#pragma ccc while
+                for (int c = 0; c < m[b + s % 64]; c++) {
+#pragma ccc if
+                    if (s % 3 == 1) s = s * 5 + x[s & 63];
+                    s++;
+                }
+        out[i] = s;
+    }
+}
+"""
+
+
+def test_what_lies_in_a_loop_of_which_the_annotation_has_to_go_goes_too(tmp_path: Path) -> None:
+    lines = said(DEEP, tmp_path, Options(strategy=COLLECT))
+    (branch,) = (line for line in lines if line.startswith("k.cu:12:"))
+    assert INSIDE in branch
+    assert branch.endswith("; remove this annotation, too [in k]")
+    (loop,) = (line for line in lines if line.startswith("k.cu:10:"))
+    assert "; remove this annotation: it could not be collected without that one" in loop
+    removed = DEEP.replace("#pragma ccc if", "").split("#pragma ccc while")
+    source = "#pragma ccc while".join(removed[:3]) + removed[3]
+    assert said(source, tmp_path, Options(strategy=COLLECT)) == []
