@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(256) pixels(const float4 *t, unsigned *z, int 
             #pragma ccc for variable
             for (int x = x0; x <= x1; ++x)
                 #pragma ccc if
-                if ((x ^ y) & 1) atomicMin(&z[y * w + x], __float_as_uint(a.x * x + a.y * y));
+                if ((x ^ y) & 1) atomicMin(&z[y * w + x], __float_as_uint(WORK));
     }
 }
 """
@@ -142,9 +142,16 @@ __global__ void __launch_bounds__(256) pixels(const float4 *t, unsigned *z, int 
 def test_a_branch_in_a_loop_to_be_shared_out_is_told_that_it_is_one_or_the_other(
     tmp_path: Path,
 ) -> None:
-    _, turns, branch = said(PIXELS, tmp_path, Options())
+    work = "(" * 32 + "a.x" + " * x + a.y)" * 32
+    source = PIXELS.replace("WORK", work)
+    _, turns, branch = said(source, tmp_path, Options())
     assert "or strategy(engage) insists [in pixels]" in turns
     assert "or strategy(queue) insists, in place of engage on the loop around it [in" in branch
+
+
+def test_a_short_branch_is_not_advised_for_what_the_loop_around_gains(tmp_path: Path) -> None:
+    *_, branch = said(PIXELS.replace("WORK", "a.x * x + a.y * y"), tmp_path, Options())
+    assert ", too short to gain as far as is known; remove the annotation, or tell" in branch
 
 
 SEEDS = """
