@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ccc.analysis.paths.find import LOOP_LEFT
+from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.compiler.advice import OTHERWISE, parts_of, with_rest
 from ccc.remark import Remark
 
@@ -45,7 +46,8 @@ def _loop_around(remark: Remark, remarks: Sequence[Remark]) -> Remark | None:
     if not is_of_loop(remark):
         return None
     reason = parts_of(remark.reason or "")[0].removeprefix(LOOP_LEFT)
-    return next((one for one in remarks if parts_of(one.reason or "")[0] == reason), None)
+    loops = (one for one in remarks if one.arm in INNER_LOOPS)
+    return next((one for one in loops if parts_of(one.reason or "")[0] == reason), None)
 
 
 def _with_way_out(remark: Remark, loop: Remark | None) -> Remark:
