@@ -43,3 +43,30 @@ def test_what_lies_in_a_loop_of_which_the_annotation_has_to_go_goes_too(tmp_path
     removed = DEEP.replace("#pragma ccc if", "").split("#pragma ccc while")
     source = "#pragma ccc while".join(removed[:3]) + removed[3]
     assert said(source, tmp_path, Options(strategy=COLLECT)) == []
+
+
+IN_A_ROW = """#pragma ccc grid_stride
+__global__ void __launch_bounds__(64) k(
+    const int *__restrict__ x, const int *__restrict__ m, int *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, a = i, b = 0;
+    if (i >= n) return;
+#pragma ccc while
+    for (int e = 0; e < m[i]; e++) {
+        a += x[e];
+#pragma ccc while
+        while (a > m[e]) a = a / 3 - 1;
+    }
+#pragma ccc while
+    while (a % 5 != 0) { a = a * 3 + 1; b++; }
+    out[i] = a + b;
+}
+"""
+
+
+def test_in_blocks_another_kernel_is_not_all_that_serves_loops_in_a_row(tmp_path: Path) -> None:
+    loop, inside = said(IN_A_ROW, tmp_path, Options(strategy=COLLECT))
+    assert "; remove that on line 9, or let another kernel do what follows" in loop
+    assert "; remove this annotation; or ask for strategy(flatten), " in inside
+    first, _, rest = IN_A_ROW.rpartition("#pragma ccc while\n        while")
+    source = f"{first}while{rest}"
+    assert said(source, tmp_path, Options(strategy=COLLECT)) == []
