@@ -118,7 +118,7 @@ def walk(tmp_path: Path, parameters: str, of: str, counted: str = "") -> list[st
 def test_a_counter_tells_that_lanes_do_not_wait(parameters: str, tmp_path: Path) -> None:
     of = "g->" if "*" in parameters else "g."
     line, *_ = walk(tmp_path, parameters, of)
-    assert '; let a counter end the loop, too, as in "t++ < 1000 && ..." [in k]' in line
+    assert '; let a counter end the loop, too, as in "t++ < 1000 && ...", with more than it' in line
     assert "__restrict__" not in line
     assert walk(tmp_path, parameters, of, "turns++ < 1000 &&") == []
 

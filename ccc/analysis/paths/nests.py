@@ -35,7 +35,9 @@ class Nest:
     reconvergence: ReconvergencePoint
 
 
-COUNTED_TOO = 'let a counter end the loop, too, as in "t++ < 1000 && ..."'
+COUNTED_TOO = (
+    'let a counter end the loop, too, as in "t++ < 1000 && ...", with more than it ever turns'
+)
 """What serves where lanes seem to wait that follow a list, say, which no pointer tells of."""
 
 
