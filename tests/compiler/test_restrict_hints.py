@@ -334,3 +334,17 @@ def test_restrict_is_not_told_where_nothing_would_be_left(tmp_path: Path) -> Non
     assert "so that nothing is left" in line
     walk = DENSE.replace("for variable reduction(+: sum)", "while").replace(" R ", " ")
     assert said(walk, tmp_path, Options(strategy=COLLECT)) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "line"), [("g.value[v] = (int)sum; g.last[v]++;", 8), ("g.last[v]++;", 8)]
+)
+def test_of_what_the_path_writes_that_is_told_which_may_be_what_is_read(
+    written: str, line: int, tmp_path: Path
+) -> None:
+    """Also where it writes something else before that: read before it, it may be another value."""
+    source = FOLLOWS.replace("PARAMETERS", "Lists g").replace("CLAUSES", "")
+    source = source.replace("VALUE[v] = (int)sum;", written).replace("NEXT[v]", "g.last[i]")
+    (told,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert f", and the path writes (k.cu:{line}, " in told and "st.global.u32" in told
+    assert "; if that is never the same place, read it before the path; else iterations" in told

@@ -295,8 +295,11 @@ def writer_hint(
     def may_be_another(one: Instruction) -> bool:
         return not mine or one.name not in PLAIN_ACCESSES or roots(one, facts) != mine
 
+    def likely(one: Instruction) -> tuple[bool, bool]:
+        return not _may_be_one(one, read, facts), may_be_another(one)
+
     def conflict(labels: Iterable[str]) -> tuple[Instruction, Instruction] | None:
-        likely_first = sorted(instructions_of(labels, facts), key=may_be_another)
+        likely_first = sorted(instructions_of(labels, facts), key=likely)
         return facts.memory.find_conflict(likely_first, [read])
 
     clash, who = conflict(path.blocks), "the path"
