@@ -186,13 +186,20 @@ def _changed(
         calls += passed_on(body, named, depth - 1)
     given = [(call.base, member(one.name), one) for call in calls for one in call.updates]
     read = _read(body, member, [*changes, *((base, found) for base, found, _ in given)])
-    every = [(found, updates.operator(one)) for one, found in changes]
+    every = [(found, None if _makes_more(one) else updates.operator(one)) for one, found in changes]
     every += [(found, one.operator) for _, found, one in given]
     return {
         (found, kept.get(found, None if found in read else by)): None
         for found, by in every
         if found is not None
     }
+
+
+def _makes_more(change: Node) -> bool:
+    """Whether a body makes something of what an assignment gives, but for returning it, of which
+    the call may make nothing."""
+    around = change.parent
+    return updates.is_taken(change) and around is not None and around.type != "return_statement"
 
 
 def _read(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ccc.errors import Span
@@ -84,11 +84,32 @@ class UpdatedVariables(MarkedStatements):
         if placed is None or (around and not loops):
             return []
         statement = loops[-1].statement if around else placed.statement
+        made = {base.text for base in updates.changed(placed.statement)} if around else set()
+        found = self._unnamed(statement, loops, made, self._is_float)
+        return [(by, name) for by, name in found if self.misuse(at, name, by) is None]
+
+    def unnamed_beside(self, at: Span) -> list[tuple[str, str]]:
+        """Those of the loop around a statement that are updated by what the statement changes, and
+        so need clauses whatever becomes of that."""
+        placed = self._at(at)
+        loops = self._placement.loops_around(placed) if placed else []
+        if placed is None or not loops:
+            return []
+        made = {base.text for base in updates.changed(placed.statement)}
+        found = self._unnamed(loops[-1].statement, loops, made, lambda *_: False)
+        return [one for one in self.unnamed(at, around=True) if one in found]
+
+    def _unnamed(
+        self,
+        statement: Node,
+        loops: Sequence[Placed],
+        made: set[bytes | None],
+        is_float: Callable[[Node, bytes], bool],
+    ) -> list[tuple[str, str]]:
+        """The same, also of those that a loop does more with."""
         own = {name.encode() for loop in loops for _, name in loop.pragma.reductions}
         own |= {name for name, _ in declared_in(statement)}
-        made = {base.text for base in updates.changed(placed.statement)} if around else set()
-        found = reductions.unnamed(statement, own, made, self._handed(statement), self._is_float)
-        return [(by, name) for by, name in found if self.misuse(at, name, by) is None]
+        return reductions.unnamed(statement, own, made, self._handed(statement), is_float)
 
     def extreme(self, at: Span) -> tuple[str, str] | None:
         """The operation and the variable, where a statement keeps the least or the most, and the

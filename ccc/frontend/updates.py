@@ -113,12 +113,24 @@ def is_stepped(
 def _is_step(change: Node, others: Collection[bytes], own: Collection[bytes]) -> bool:
     changed = place_of(change)
     value = change.child_by_field_name("right")
-    if changed is None or value is None or any(one.type in _BY_MORE for one in every_node(value)):
+    if value is None:
+        return _is_counted_in(change)
+    if changed is None or any(one.type in _BY_MORE for one in every_node(value)):
         return False
     name = text_of(changed).lstrip(b"*")
     keeps = "=" not in [child.type for child in change.children]
     keeps = keeps or any(_uses(value, name)) or is_made_of(change, own)
     return keeps and not is_made_of(change, {one for one in others if one != name})
+
+
+def _is_counted_in(change: Node) -> bool:
+    """Whether numbers are made from a counter where it counts, ``n++ * 0x9E3779B9u``."""
+    around = change.parent
+    while around is not None and around.type in ("parenthesized_expression", "cast_expression"):
+        around = around.parent
+    if around is not None and around.type == "argument_list":
+        return True
+    return around is not None and sides(around)[1] in (b"*", b"^")
 
 
 def takes_no_number(change: Node) -> bool:
@@ -276,7 +288,7 @@ def misuse(loop: Node, name: str, by: str, handed: Collection[int] = frozenset()
     updates = [
         change
         for change, base in changes(loop)
-        if name_of(base) == text and not _is_taken(change)
+        if name_of(base) == text and not is_taken(change)
         if by in (operation(change), flag(change))
         or any(one.start_byte <= change.start_byte < one.end_byte for one in taken if one)
     ]
@@ -290,7 +302,7 @@ def misuse(loop: Node, name: str, by: str, handed: Collection[int] = frozenset()
     return min(others, key=lambda use: use.start_byte, default=None)
 
 
-def _is_taken(change: Node) -> bool:
+def is_taken(change: Node) -> bool:
     """Whether what an assignment gives is used, as in ``a[n++]``."""
     around = change.parent
     while around is not None and around.type in ("parenthesized_expression", "comma_expression"):

@@ -20,6 +20,7 @@ from ccc.frontend.syntax import (
 )
 from ccc.frontend.updated_variables import UpdatedVariables
 from ccc.frontend.uses import (
+    INTEGER,
     accessed,
     by_atomics,
     fitting,
@@ -75,7 +76,7 @@ class Suspects(UpdatedVariables):
         if placed is None:
             return []
         function = function_around(placed.statement) or placed.statement
-        found = self._found(placed, about, places, arm, case)
+        found = self._found(placed, about, places, kind, arm, case)
         every = ([node for node in found if self._is_on(node, line)] for line in places)
         number, here = next(((n, nodes) for n, nodes in enumerate(every) if nodes), (0, []))
         if number:  # it is done by a function, to what that gets
@@ -98,14 +99,20 @@ class Suspects(UpdatedVariables):
         return _members(here) if about == "handed" else _texts(here)
 
     def _found(
-        self, placed: Placed, about: str, places: Sequence[Span], arm: str, case: Span | None
+        self,
+        placed: Placed,
+        about: str,
+        places: Sequence[Span],
+        kind: str,
+        arm: str,
+        case: Span | None,
     ) -> list[Node]:
         """Where the variables stand that a reason may speak of, on whatever lines."""
         path, around = placed.statement, self._placement.around(placed)
         function = function_around(path) or path
         ways: dict[str, Callable[[], Iterable[Node]]] = {
             "carried": lambda: (
-                self._carried_behind(placed, places)
+                self._carried_behind(placed, places, kind)
                 or [one for ran in self._run(path, arm, case) for one in self._carried(placed, ran)]
             ),
             "handed": lambda: self._sums(placed) or handed_on(path),
@@ -193,13 +200,15 @@ class Suspects(UpdatedVariables):
         is_array = bool(here(OwnArrays(function, blank).used_in(path)))
         return [] if is_array else _texts(here(volatile_in(path, function)))
 
-    def _carried_behind(self, placed: Placed, places: Sequence[Span]) -> list[Node]:
-        """The same of the rest of the iteration, where the line at fault lies there."""
+    def _carried_behind(self, placed: Placed, places: Sequence[Span], kind: str) -> list[Node]:
+        """The same of the rest of the iteration, where the line at fault lies there, of what that
+        may make."""
         path, around = placed.statement, self._placement.around(placed)
         if around is None or not places:
             return []
         found = self._carried(placed, around)
-        return [n for n in found if n.start_byte >= path.end_byte and self._is_on(n, places[0])]
+        here = [n for n in found if n.start_byte >= path.end_byte and self._is_on(n, places[0])]
+        return [n for n in here if kind != INTEGER or may_hold(kind, n)]
 
     def _carried(self, placed: Placed, where: Node) -> list[Node]:
         """What some code changes, or has functions change, for later iterations, but for what

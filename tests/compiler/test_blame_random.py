@@ -155,3 +155,69 @@ def test_a_time_that_is_taken_in_the_path_is_not_to_be_taken_before_it(tmp_path:
     (line,) = said(TIMED, tmp_path, Options(strategy=COLLECT))
     assert 'read in the path or after it ("spent", k.cu:11, PTX line ' in line
     assert "; take the time of the whole loop, or remove the annotation; a seed, which" in line
+
+
+NUMBERED = """struct Numbered {
+    unsigned key, n;
+    __device__ float next() { unsigned v = key ^ (n++ * 0x9E3779B9u); return (v ^ v >> 15) * 2e-10f; }
+};
+__global__ void __launch_bounds__(64) k(const float *x, float *y, int n) {
+    Numbered g = {threadIdx.x, 0};
+    float sum = 0;
+#pragma ccc for CLAUSES
+    for (int i = threadIdx.x; i < n; i += 64) {
+        float v = x[i];
+#pragma ccc while
+        while (v > 0.5f) v = sqrtf(v) * g.next();
+        if (v > 0.1f) sum += v;
+    }
+    y[threadIdx.x] = sum;
+}
+"""
+OWN_NUMBERED = SEED.replace('"s"', '"g"')
+
+
+def test_what_numbers_are_made_from_where_it_counts_is_no_reduction(tmp_path: Path) -> None:
+    """Of all that is handed on the same text tells."""
+    (line,) = said(NUMBERED.replace("CLAUSES", ""), tmp_path, Options(strategy=COLLECT))
+    sums = ', and if the loop only updates "sum", say so on the loop of line 8: reduction(+: sum)'
+    assert 'computes ("g", k.cu:3, ' in line
+    assert f"; {OWN_NUMBERED}{sums}; or ask for strategy(flatten)" in line
+    served = NUMBERED.replace("CLAUSES", "reduction(+: sum)").replace("Numbered g =", "//")
+    served = served.replace("v = x[i];", "v = x[i]; Numbered g = {(unsigned)i, 0};")
+    assert said(served, tmp_path, Options(strategy=COLLECT)) == []
+
+
+def test_the_clause_of_another_is_not_blamed(tmp_path: Path) -> None:
+    source = NUMBERED.replace("CLAUSES", "reduction(+: sum)")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert f"; {OWN_NUMBERED}; or ask for strategy(flatten)" in line
+
+
+def test_a_counter_is_not_taken_for_a_sum_of_the_line_that_nvcc_tells(tmp_path: Path) -> None:
+    """It subtracts one where the sum is added up."""
+    source = NUMBERED.replace("CLAUSES", "").replace("* g.next()", "* g.next() * g.next()")
+    source = source.replace("while (v > 0.5f) v", "for (int t = 0; t < n && v > 0.5f; t++) v")
+    line, *_ = said(source, tmp_path, Options(strategy=COLLECT))
+    assert 'computes ("g", k.cu:' in line
+
+
+KEPT = """struct Kept {
+    double s, c;
+    __device__ void add(double x) { double y = x - c, t = s + y; c = (t - s) - y; s = t; }
+};
+__global__ void __launch_bounds__(64) k(const double *x, double *y, int n) {
+    Kept g = {0, 0};
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 64) {
+#pragma ccc if
+        if (x[i] > 0.5) g.add(exp(x[i]));
+    }
+    y[threadIdx.x] = g.s;
+}
+"""
+
+
+def test_a_sum_of_floats_is_no_state_of_random_numbers(tmp_path: Path) -> None:
+    (line,) = said(KEPT, tmp_path, Options(strategy=COLLECT))
+    assert '; if no iteration needs "g" of another, declare it in the loop; else remove' in line

@@ -10,7 +10,7 @@ from ccc.frontend import behind
 from ccc.frontend.behind import Where
 from ccc.frontend.pragmas import BY_NO_REDUCTION
 from ccc.frontend.updates import REDUCING
-from ccc.frontend.uses import MOST_NAMED
+from ccc.frontend.uses import INTEGER, MOST_NAMED
 
 _WAYS = {
     Where.INSIDE: (
@@ -112,7 +112,8 @@ def own(asked: Inquiry, name: str, *, made: str = "") -> str:
     suspects, at = asked.suspects, asked.at
     told = f'if no iteration needs "{name}"{_made_from(made) or _set_in(asked, name)} of another'
     where = f" of line {asked.caller.line}" if asked.caller else ""
-    if not suspects.is_stepped(at, name):
+    is_floating = any(one.made not in ("", INTEGER) for one in asked.reason.shown[:1])
+    if is_floating or not suspects.is_stepped(at, name):
         return f"{told}, {_OWN}{where}"
     counter = suspects.counter(at)
     if counter is None:

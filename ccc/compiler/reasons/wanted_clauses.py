@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.induction import SUMS
-from ccc.compiler.reasons.handing_on import by_no_reduction, own, way_out
+from ccc.compiler.reasons.handing_on import all_of, by_no_reduction, own, way_out
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import ON_LOOP, REMOVE, Inquiry
 from ccc.compiler.reasons.of_loops import with_what_ends
@@ -93,13 +93,23 @@ def _of_one(asked: Inquiry, name: str) -> Inquiry:
     if operation not in (None, *REDUCTIONS) and suspects.is_branch(at):
         return asked.with_clause(by_no_reduction(asked, name))
     if operation not in REDUCTIONS or suspects.is_index(at, name):
-        return asked.with_clause(own(asked, name) + way_out(asked, name))
+        told = own(asked, name) + _beside(asked, name) + way_out(asked, name)
+        return asked.with_clause(told)
     if operation in KEEPS:
         return asked.with_clause(keeping(operation, name))
     clauses = [(operation, name)]
     if operation != "+":
         return asked.with_clause(naming_all(clauses))
     return asked.with_clause(REDUCTION_HINT.replace(SUMS, clauses_of(clauses)))
+
+
+def _beside(asked: Inquiry, name: str) -> str:
+    """The clauses that a loop needs for others, whatever serves a variable."""
+    others = [one for one in asked.suspects.unnamed_beside(asked.at) if one[1] != name]
+    if not others:
+        return ""
+    names = all_of([one for _, one in others])
+    return f", and if the loop only updates {names}, {ON_LOOP}: {clauses_of(others)}"
 
 
 def _operation(asked: Inquiry, name: str) -> str | None:
