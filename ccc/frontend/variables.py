@@ -207,8 +207,10 @@ class Suspects(UpdatedVariables):
         if around is None or not places:
             return []
         found = self._carried(placed, around)
-        here = [n for n in found if n.start_byte >= path.end_byte and self._is_on(n, places[0])]
-        return [n for n in here if kind != INTEGER or may_hold(kind, n)]
+        rest = [n for n in found if n.start_byte >= path.end_byte]
+        fit = [n for n in rest if kind != INTEGER or may_hold(kind, n)]
+        every = ([n for n in fit if self._is_on(n, line)] for line in places)
+        return next(filter(None, every), [])
 
     def _carried(self, placed: Placed, where: Node) -> list[Node]:
         """What some code changes, or has functions change, for later iterations, but for what

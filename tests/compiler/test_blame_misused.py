@@ -195,3 +195,49 @@ def test_who_reads_what_goes_with_a_minimum_is_told_to_read_it_behind(tmp_path: 
     )
     index = index.replace("make_double3(0, 0, 0)", "-1")
     assert said(index, tmp_path, Options(strategy=COLLECT)) == []
+
+
+BESIDE = """struct Mat { unsigned a[2][2]; };
+struct Turn { float w, x; };
+__device__ Mat operator*(const Mat &x, const Mat &y) {
+    Mat r;
+    for (int i = 0; i < 2; i++) for (int j = 0; j < 2; j++) {
+        unsigned s = 0; for (int k = 0; k < 2; k++) s += x.a[i][k] * y.a[k][j] % 1000003u;
+        r.a[i][j] = s % 1000003u;
+    }
+    return r;
+}
+__device__ Turn operator+(Turn a, Turn b) { return {a.w + b.w, a.x + b.x}; }
+__device__ Turn operator*(float s, Turn a) { return {s * a.w, s * a.x}; }
+template <class T> __global__ void __launch_bounds__(64) k(const T *x, T *y, unsigned *z, int n) {
+    unsigned sum = 0; Mat all = {{{1, 0}, {0, 1}}}; Turn t = {0, 0}; float total = 0;
+#pragma ccc for reduction(+: CLAUSE)
+    for (int i = threadIdx.x; i < n; i += 64) {
+        Mat r = {{{1, 0}, {0, 1}}}; float v = x[i].w;
+#pragma ccc if
+        if (x[i].w > 0.5f) { for (int k = 0; k < 9; k++) v = sqrtf(v + k); PATH }
+        BEHIND
+    }
+    z[threadIdx.x] = sum ^ all.a[0][0]; y[threadIdx.x] = (1 / total) * t;
+}
+template __global__ void k<Turn>(const Turn *, Turn *, unsigned *, int);
+"""
+SQUARED = "r.a[0][0] = (unsigned)v; r = r * r;"
+
+
+@pytest.mark.parametrize(
+    ("clause", "path", "behind", "name", "way_out"),
+    [
+        ("sum", SQUARED, "sum += r.a[0][1]; all = all * r;", "all", "have a branch set a variable"),
+        ("t.w, t.x", "t = t + v * x[i]; total += v;", "", "total", "if the loop only adds it up"),
+    ],
+)
+def test_a_clause_is_not_blamed_where_another_variable_is_meant(
+    clause: str, path: str, behind: str, name: str, way_out: str, tmp_path: Path
+) -> None:
+    """Though the loop seems to do more with its variable than to update it, of which it adds up
+    a whole."""
+    source = BESIDE.replace("CLAUSE", clause).replace("PATH", path).replace("BEHIND", behind)
+    line, *_ = said(source, tmp_path, Options(strategy=COLLECT))
+    assert f'computes ("{name}", k.cu:' in line and f";); {way_out}" in line
+    assert "may only be updated" not in line

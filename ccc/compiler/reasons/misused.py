@@ -36,7 +36,7 @@ def settled(asked: Inquiry) -> Inquiry:
     suspects, at, slot, names = asked.suspects, asked.at, asked.misused, asked.names
     if slot is None or asked.reason.slot(Hint.IN_THE_WAY, Hint.FLUSHED):
         return asked
-    if any(suspects.ends_loop(at, name) for name in names):
+    if any(suspects.ends_loop(at, name) for name in names) or _is_another(asked):
         return asked.filled(Hint.MISUSED, _LACKING)
     if wrong := suspects.misused(at):
         if kept := _kept_otherwise(asked, wrong):
@@ -51,6 +51,13 @@ def settled(asked: Inquiry) -> Inquiry:
         extreme is not None and extreme[1] in declared.intersection(names)
     )
     return asked if is_served else asked.filled(Hint.MISUSED, _LACKING)
+
+
+def _is_another(asked: Inquiry) -> bool:
+    """Whether none that may be meant is named in a clause, nor a member of one or what has one as
+    its member: then those that are named are in order."""
+    named = {name.partition(".")[0] for name in declared_in(asked)}
+    return bool(asked.names) and named.isdisjoint(name.partition(".")[0] for name in asked.names)
 
 
 def _not_of(asked: Inquiry, names: Sequence[str], uses: Mapping[str, Span | None]) -> str:
