@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.errors import closest, did_you_mean, nearest, short
 from ccc.frontend import reductions, updates
+from ccc.frontend.declared_types import numbers_in
 from ccc.frontend.lambdas import outermost
 from ccc.frontend.syntax import (
     body_of,
@@ -21,7 +22,6 @@ from ccc.frontend.syntax import (
     function_around,
     identifiers_in,
     is_number,
-    numbers_in,
     type_of,
 )
 

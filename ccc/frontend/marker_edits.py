@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from ccc.frontend import unset
 from ccc.frontend.annotations import Annotation, Annotations
+from ccc.frontend.declared_types import floating_type
 from ccc.frontend.placement import Placed
 from ccc.frontend.stripping import as_operator, newlines
 from ccc.frontend.syntax import (
     body_of,
     cases_of,
     crowded_labels,
-    floating_type,
     head_end,
     is_field_of_bits,
     is_number,

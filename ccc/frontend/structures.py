@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ccc.frontend.syntax import closing_brace, members_of, numbers_in
+from ccc.frontend.declared_types import members_of, numbers_in
+from ccc.frontend.syntax import closing_brace
 
 _ARGUMENTS = re.compile(rb"<.*>$", re.DOTALL)
 _ACCESS = re.compile(rb"\b(public|private|protected)\s*:(?!:)")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from ccc.errors import Span
 from ccc.frontend import reductions, updates
+from ccc.frontend.declared_types import floating_type
 from ccc.frontend.handed import HandedOver, handed_over, passed_on
 from ccc.frontend.marked_statements import MarkedStatements
-from ccc.frontend.syntax import declared_in, floating_type, function_around
+from ccc.frontend.syntax import declared_in, function_around
 from ccc.frontend.uses import own_of
 
 if TYPE_CHECKING:

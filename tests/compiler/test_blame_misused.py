@@ -239,5 +239,6 @@ def test_a_clause_is_not_blamed_where_another_variable_is_meant(
     a whole."""
     source = BESIDE.replace("CLAUSE", clause).replace("PATH", path).replace("BEHIND", behind)
     line, *_ = said(source, tmp_path, Options(strategy=COLLECT))
-    assert f'computes ("{name}", k.cu:' in line and f";); {way_out}" in line
+    assert f'computes ("{name}", k.cu:' in line
+    assert f";); {way_out}" in line
     assert "may only be updated" not in line

@@ -159,7 +159,9 @@ def test_a_time_that_is_taken_in_the_path_is_not_to_be_taken_before_it(tmp_path:
 
 NUMBERED = """struct Numbered {
     unsigned key, n;
-    __device__ float next() { unsigned v = key ^ (n++ * 0x9E3779B9u); return (v ^ v >> 15) * 2e-10f; }
+    __device__ float next() {
+        unsigned v = key ^ (n++ * 0x9E3779B9u); return (v ^ v >> 15) * 2e-10f;
+    }
 };
 __global__ void __launch_bounds__(64) k(const float *x, float *y, int n) {
     Numbered g = {threadIdx.x, 0};
@@ -180,8 +182,8 @@ OWN_NUMBERED = SEED.replace('"s"', '"g"')
 def test_what_numbers_are_made_from_where_it_counts_is_no_reduction(tmp_path: Path) -> None:
     """Of all that is handed on the same text tells."""
     (line,) = said(NUMBERED.replace("CLAUSES", ""), tmp_path, Options(strategy=COLLECT))
-    sums = ', and if the loop only updates "sum", say so on the loop of line 8: reduction(+: sum)'
-    assert 'computes ("g", k.cu:3, ' in line
+    sums = ', and if the loop only updates "sum", say so on the loop of line 10: reduction(+: sum)'
+    assert 'computes ("g", k.cu:4, ' in line
     assert f"; {OWN_NUMBERED}{sums}; or ask for strategy(flatten)" in line
     served = NUMBERED.replace("CLAUSES", "reduction(+: sum)").replace("Numbered g =", "//")
     served = served.replace("v = x[i];", "v = x[i]; Numbered g = {(unsigned)i, 0};")

@@ -346,5 +346,6 @@ def test_of_what_the_path_writes_that_is_told_which_may_be_what_is_read(
     source = FOLLOWS.replace("PARAMETERS", "Lists g").replace("CLAUSES", "")
     source = source.replace("VALUE[v] = (int)sum;", written).replace("NEXT[v]", "g.last[i]")
     (told,) = said(source, tmp_path, Options(strategy=COLLECT))
-    assert f", and the path writes (k.cu:{line}, " in told and "st.global.u32" in told
+    assert f", and the path writes (k.cu:{line}, " in told
+    assert "st.global.u32" in told
     assert "; if that is never the same place, read it before the path; else iterations" in told
