@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ccc.frontend.syntax import closing_brace, is_number, type_of
@@ -22,6 +23,10 @@ _ELEMENTS = {
     b"uint": b"unsigned", b"ulong": b"unsigned",
 }  # fmt: skip
 _XYZW = (b"x", b"y", b"z", b"w")
+_COMPLEX = {b"cuFloatComplex": b"float2", b"cuComplex": b"float2", b"cuDoubleComplex": b"double2"}
+"""The names that a header of CUDA gives to some of them."""
+_MOST_NAMES = 4
+"""So many names of a type, each given by the one before, are followed."""
 
 
 def floating_type(statement: Node, name: bytes, code: bytes) -> str | None:
@@ -49,9 +54,35 @@ def _type_of_member(kind: bytes, member: bytes, code: bytes) -> bytes | None:
     return found[1] if found else None
 
 
+def meant(kind: bytes, code: bytes) -> bytes:
+    """The type to which some code gives a name by ``typedef`` or ``using``; the name where it gives
+    none, or several."""
+    for _ in range(_MOST_NAMES):
+        *_, name = [b"", *kind.split()]
+        if not re.fullmatch(rb"\w+", name) or re.search(rb"\b(class|typename)\s+%s\b" % name, code):
+            break
+        plain = rb"\btypedef\s+([\w:<>, ]+?)\s+%s\s*;|\busing\s+%s\s*=\s*([\w:<>, ]+?)\s*;"
+        found = {match[1] or match[2] for match in re.finditer(plain % (name, name), code)}
+        found |= set(_bodies(name, code))
+        if len(found) != 1:
+            return kind if found else _COMPLEX.get(name, kind)
+        (kind,) = found
+    return kind
+
+
+def _bodies(name: bytes, code: bytes) -> Iterator[bytes]:
+    """The structures to which some code gives a name where it declares them."""
+    ends = {match.start(): None for match in re.finditer(rb"\}(?=\s*%s\s*[,;])" % name, code)}
+    for begin in re.finditer(rb"\btypedef\s+struct\b[^;{}()]*\{", code) if ends else ():
+        end = closing_brace(code, begin.end() - 1)
+        if end - 1 in ends:
+            yield b"struct " + code[begin.end() - 1 : end]
+
+
 def members_of(kind: bytes, code: bytes) -> bytes:
     """What a structure declares, which may be declared with its variable; empty if that is not
     known, or there are several of a name."""
+    kind = meant(kind, code)
     if kind.endswith(b"}"):
         return kind[kind.index(b"{") + 1 : -1]
     if vector := _VECTOR.fullmatch(kind.split()[-1]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ccc.frontend.declared_types import members_of, numbers_in
+from ccc.frontend.declared_types import meant, members_of, numbers_in
 from ccc.frontend.syntax import closing_brace
 
 _ARGUMENTS = re.compile(rb"<.*>$", re.DOTALL)
@@ -37,6 +37,9 @@ def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
         kind: the type, as it is written.
         code: the text of all declarations, without comments.
     """
+    kind = meant(kind, code)
+    if kind.endswith(b"}"):
+        return DeclaredStructure([one.decode() for one in numbers_in(kind, code)], b"")
     *_, name = [b"", *_ARGUMENTS.sub(b"", kind).split()]
     head = re.compile(rb"\b(struct|class)\s+" + re.escape(name) + rb"\b(?!\s*[>,=])[^;{}()]*\{")
     found = list(head.finditer(code))

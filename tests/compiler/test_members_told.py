@@ -103,14 +103,17 @@ __global__ void k(const float *x, float *y, int n) {
 
 
 @pytest.mark.slow
-def test_the_members_of_a_vector_of_cuda_are_named(tmp_path: Path) -> None:
-    (line,) = said(VECTOR.replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+@pytest.mark.parametrize("name", ["float2", "Pair"])
+def test_the_members_of_a_vector_of_cuda_are_named(name: str, tmp_path: Path) -> None:
+    vector = VECTOR.replace("float2 ", f"{name} ")
+    vector = "typedef float2 Pair;\n" * (name != "float2") + vector
+    (line,) = said(vector.replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
     assert "name those on the loop: reduction(+: s.x, s.y); else remove" in line
-    whole = VECTOR.replace("CLAUSE", "reduction(+: s)")
+    whole = vector.replace("CLAUSE", "reduction(+: s)")
     told, line = said(whole, tmp_path, Options(strategy=COLLECT))
     assert 'no effect on "s", which is a structure; name the members that the loop updates' in told
     assert "may only be updated" not in line
-    members = VECTOR.replace("CLAUSE", "reduction(+: s.x, s.y)")
+    members = vector.replace("CLAUSE", "reduction(+: s.x, s.y)")
     assert said(members, tmp_path, Options(strategy=COLLECT)) == []
 
 
@@ -146,6 +149,39 @@ def test_a_vector_of_cuda_has_members(kind: bytes, members: str) -> None:
     found = structure_of(kind, b"struct S { float a; };")
     assert found is not None
     assert found.open == [*members]
+
+
+COMPLEX = b"struct C { double x, y; }; "
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        COMPLEX + b"typedef C T;",
+        COMPLEX + b"using T = C;",
+        COMPLEX + b"typedef struct C U; using T = U;",
+        b"typedef struct { double x, y; } T;",
+        b"typedef struct C { double x, y; void f() { int z; } } T, *P;",
+        b"typedef cuDoubleComplex T;",
+    ],
+)
+def test_a_structure_may_have_another_name(code: bytes) -> None:
+    found = structure_of(b"const T", code)
+    assert found is not None
+    assert found.open == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        b"typedef float T;",
+        b"typedef float2 *T;",
+        COMPLEX + b"typedef C T; namespace n { typedef float T; }",
+        COMPLEX + b"typedef C T; template <class T> __global__ void k(T *t);",
+    ],
+)
+def test_another_name_may_be_of_no_structure_that_is_known(code: bytes) -> None:
+    assert structure_of(b"T", code) is None
 
 
 def test_a_parameter_of_another_template_is_no_structure() -> None:
