@@ -20,10 +20,12 @@ class DeclaredStructure(NamedTuple):
     Attributes:
         open: the members that are plain numbers and that everybody may name, as far as known.
         private: what only its methods may name.
+        arrays: the members that are arrays, whose elements no clause names.
     """
 
     open: list[str]
     private: bytes
+    arrays: tuple[str, ...] = ()
 
     def hides(self, member: str) -> bool:
         """Whether only its methods may name a member."""
@@ -60,7 +62,8 @@ def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
             private.append(part)
     whole = DeclaredStructure([], b";".join(private).strip(b"; \t\r\n"))
     members = (one.decode(errors="replace") for one in numbers_in(kind, code))
-    return whole._replace(open=[one for one in members if not whole.hides(one)])
+    arrays = tuple(one.decode(errors="replace") for one in arrays_in(kind, code))
+    return whole._replace(open=[one for one in members if not whole.hides(one)], arrays=arrays)
 
 
 def arrays_in(kind: bytes, code: bytes) -> list[bytes]:

@@ -163,7 +163,7 @@ class Suspects(UpdatedVariables):
 
     def _spoken_of(self, placed: Placed, nodes: Sequence[Node]) -> list[str]:
         """What is carried of some variables, but for what reductions serve, if there is more."""
-        calls = list(self._handed(placed.statement))
+        calls = list(self._handed(self._placement.around(placed) or placed.statement))
         every = dict.fromkeys(one for node in nodes for one in reductions.spoken_of(node, calls))
         served = self._served(self._placement.loops_around(placed)) if calls else set()
         return [one for one in every if one not in served] or list(every)

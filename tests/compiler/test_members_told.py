@@ -188,3 +188,32 @@ def test_a_parameter_of_another_template_is_no_structure() -> None:
     code = b"template <class T> struct Pair { T v; int i; };"
     assert structure_of(b"T", code) is None
     assert structure_of(b"Pair<float>", code) is not None
+
+
+@pytest.mark.slow
+def test_what_else_is_added_up_is_named_with_the_members(tmp_path: Path) -> None:
+    whole = VECTOR.replace("float2 s =", "float sum = 0; float2 s =")
+    whole = whole.replace("= s.x +", "= sum + s.x +")
+    whole = whole.replace("if (x[i] > 0.5f) s =", "if (x[i] > 0.5f) sum += x[i], s =")
+    (line,) = said(whole.replace("CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    assert 'computes ("sum" or "s", k.cu:' in line
+    clause = "reduction(+: s.x, s.y, sum)"
+    assert f'members of "s", name those on the loop: {clause}; else remove' in line
+    assert said(whole.replace("CLAUSE", clause), tmp_path, Options(strategy=COLLECT)) == []
+
+
+ELEMENTS = """struct Sums { float e[3];
+    __device__ Sums &operator+=(float v) { e[0] += v; e[1] += 1; e[2] += v * v; return *this; }
+    __device__ float get() const { return e[0] + e[1] + e[2]; } };"""
+
+
+@pytest.mark.slow
+def test_elements_of_a_structure_are_no_members_that_can_be_named(tmp_path: Path) -> None:
+    for clause in ("", "reduction(+: s)"):
+        *_, line = told(tmp_path, ELEMENTS, "s += expf(x[i])", clause)
+        assert (
+            '; no reduction names elements of "s.e": if the loop only updates members of "s", '
+            "update plain variables in their place, and name these on the loop: reduction(+: "
+            "variables); or if the branch can do without it, have that set another variable, update"
+        ) in line
+        assert line.endswith("strategy(tile(3)); else remove the annotation [in k]")

@@ -37,6 +37,8 @@ class Inquiry:
         case: where the case begins that it is about, if it is one.
         names: the variables that may be meant.
         caller: the annotated loop that calls the function of the path, if they are variables there.
+        is_settled: whether somebody has said what there is to say of the clauses of the loop, of
+            the variables that may be meant.
     """
 
     reason: Reason
@@ -47,6 +49,7 @@ class Inquiry:
     case: Span | None = None
     names: tuple[str, ...] = ()
     caller: Span | None = None
+    is_settled: bool = False
 
     @property
     def at(self) -> Span:
@@ -92,4 +95,4 @@ class Inquiry:
     def with_clause(self, text: str) -> Inquiry:
         """The same with something else to say of the clauses of the loop, if it speaks of them."""
         slot = self.reason.clause
-        return self if slot is None else self.filled(slot.hint, text)
+        return self if slot is None else replace(self.filled(slot.hint, text), is_settled=True)

@@ -25,7 +25,7 @@ def with_lacking(asked: Inquiry) -> Inquiry:
     """With what is updated as a reduction is, and not named as one, if that may be the reason: that
     of which the order of updates matters, or else some variables if all of them are."""
     suspects, at, names = asked.suspects, asked.at, asked.names
-    if len(names) < 2 or asked.reason.topic is not Topic.CARRIED:
+    if len(names) < 2 or asked.is_settled or asked.reason.topic is not Topic.CARRIED:
         return asked
     if {*names} <= {*declared_in(asked)} or asked.reason.slot(Hint.IN_THE_WAY):
         return asked

@@ -2,32 +2,62 @@
 
 from __future__ import annotations
 
+from ccc.compiler.reasons.handing_on import all_of, own, way_out
 from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
+from ccc.compiler.reasons.reduction_clauses import clauses_of, served
+from ccc.frontend.structures import DeclaredStructure
 from ccc.frontend.updates import REDUCING
 
-_OPEN = 'if the loop only updates members of "{}", name those on the loop: reduction({}: {})'
+_OPEN = "if the loop only updates members of {}, name those on the loop: {}"
+_UNKNOWN = (
+    'if the loop only updates members of "{}", name those on the loop: reduction({}: {}.member)'
+)
 _HIDDEN = (
     'if the loop only updates members of "{}", update plain variables in their place, or make them '
     "public, and name these on the loop: reduction({}: variables)"
+)
+_ARRAYS = (
+    'no reduction names elements of {}: if the loop only updates members of "{}", update plain '
+    "variables in their place, and name these on the loop: reduction({}: variables)"
 )
 
 
 def of_members(asked: Inquiry) -> Inquiry:
     """Where it speaks of a reduction of a whole structure, or of a member that only methods may
-    name, with what can be named in its place."""
-    hint = next(filter(None, (_hint(asked, name) for name in asked.names)), None)
-    return asked if hint is None else asked.with_clause(hint)
+    name, with what can be named in its place, and with the clauses that others need."""
+    whole = {name: found for name in asked.names if (found := _structure(asked, name))}
+    if not whole:
+        return asked
+    name, (by, found) = next(iter(whole.items()))
+    if not all(one.open for _, one in whole.values()):
+        return asked.with_clause(_of_hidden(asked, name, by, found))
+    bases = {one.partition(".")[0]: of for one, of in whole.items()}
+    clauses = [(by, f"{base}.{one}") for base, (by, found) in bases.items() for one in found.open]
+    others = [one for one in asked.names if one not in whole]
+    clauses += served(asked, others)
+    told = _OPEN.format(all_of([*bases]), clauses_of(clauses))
+    rest = [one for one in others if all(one != known for _, known in clauses)]
+    if len(rest) == 1:
+        told = f"{own(asked, rest[0])}, and {told}"
+    return asked.with_clause(f"{told}; else {REMOVE}")
 
 
-def _hint(asked: Inquiry, name: str) -> str | None:
+def _structure(asked: Inquiry, name: str) -> tuple[str, DeclaredStructure] | None:
+    """By what a structure is updated, and that, where a reduction would be of all of one, or of
+    what it hides; None where none serves what else is done."""
     base, _, member = name.partition(".")
     found = asked.suspects.structure(asked.at, base)
-    if found is None or (member and not found.hides(member)):
-        return None
     by = asked.suspects.operation(asked.at, name)
-    if by not in REDUCING:  # no reduction serves what else is done
+    if found is None or by not in REDUCING or (member and not found.hides(member)):
         return None
-    every = ", ".join(f"{base}.{one}" for one in found.open)
-    is_hidden = not every and found.private
-    hint = (_HIDDEN if is_hidden else _OPEN).format(base, by, every or f"{base}.member")
-    return f"{hint}; else {REMOVE}"
+    return by, found
+
+
+def _of_hidden(asked: Inquiry, name: str, by: str, found: DeclaredStructure) -> str:
+    """What to do about a structure of which a clause can name no member that is known."""
+    base = name.partition(".")[0]
+    if found.arrays and not found.private:
+        arrays = all_of([f"{base}.{one}" for one in found.arrays], "or")
+        return _ARRAYS.format(arrays, base, by) + way_out(asked, name)
+    told = _HIDDEN.format(base, by) if found.private else _UNKNOWN.format(base, by, base)
+    return f"{told}; else {REMOVE}"
