@@ -7,11 +7,13 @@ Of paths that were left since the next iteration seems to need a value: what els
     base = __shfl_sync(0xffffffff, base, leader);
 
 Where the variable gets a value by itself (``frontend/unset.py``), and the path is left all the
-same, then for another reason: that is what users have to hear of. A value they need not give.
+same, then for another reason, or for another variable: that is what users have to hear of. A value
+they need not give.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 
@@ -22,6 +24,8 @@ from ccc.remark import Remark, of_arm
 
 CARRIED = "the next iteration"
 """How the reasons begin that a variable without a value may lead to."""
+_SHOWN = re.compile(r"PTX line \d+: [^;]*;")
+"""What is at fault in PTX, which need not be the same instruction."""
 
 
 def learned(done: DevicePass, given: DevicePass, *, strict: bool) -> DevicePass:
@@ -71,8 +75,15 @@ def _retold(mine: Sequence[Remark], given: Sequence[Remark]) -> Iterator[Remark]
         same = next((one for one in others if of_arm(one) == of_arm(remark)), None)
         if same is not None:
             others.remove(same)
-        is_new = same is not None and same.reason is not None and not _is_of_value(same)
-        yield same if same is not None and is_new and _is_of_value(remark) else remark
+        is_learned = same is not None and _is_of_value(remark) and _is_another(remark, same)
+        yield same if same is not None and is_learned else remark
+
+
+def _is_another(remark: Remark, given: Remark) -> bool:
+    """Whether a path is left for another reason where variables are given values, or for the value
+    of another variable: then those that have none were not to blame."""
+    before, now = (_SHOWN.sub("", one.reason or "") for one in (remark, given))
+    return bool(now) and now != before
 
 
 def _is_of_value(remark: Remark) -> bool:

@@ -171,3 +171,37 @@ k(const int *x, const int *y, float *z, int n) {
 """
     (line,) = said(source, tmp_path, Options())
     assert line.startswith("k.cu:7:1: warning: path left as it was: the next iteration, or the")
+
+
+PARSED = """__device__ bool parse(const char *&p, double &out) {
+    int state = 0; double v = 0;
+#pragma ccc while
+    while (*p) {
+        char c = *p++;
+        if (c == ',') break;
+        if (c < '0' || c > '9') return false;
+        v = v * 10 + (c - '0'); state = 1;
+    }
+    out = v * sqrt(v);
+    return state != 0;
+}
+__global__ void __launch_bounds__(64) k(const char *text, const int *at, double *y, int n) {
+    int errors = 0;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += 64) {
+        const char *p = text + at[i];
+        double v;
+        if (!parse(p, v)) { ++errors; v = 1e300; }
+        y[i] = v;
+    }
+    if (errors) y[n] = errors;
+}
+"""
+
+
+def test_who_has_no_value_is_not_told_of_where_another_is_handed_on(tmp_path: Path) -> None:
+    line, *_ = said(PARSED.replace("CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    assert 'computes ("errors", k.cu:19, ' in line
+    assert "say so on the loop of line 15: reduction(+: errors)" in line
+    served = PARSED.replace("CLAUSE", "reduction(+: errors)")
+    assert said(served, tmp_path, Options(strategy=COLLECT)) == []
