@@ -25,6 +25,7 @@ _ELEMENTS = {
 _XYZW = (b"x", b"y", b"z", b"w")
 _COMPLEX = {b"cuFloatComplex": b"float2", b"cuComplex": b"float2", b"cuDoubleComplex": b"double2"}
 """The names that a header of CUDA gives to some of them."""
+_HALF = re.compile(rb"(?:(?:__)?half|(?:__)?nv_bfloat16)(2?)")
 _MOST_NAMES = 4
 """So many names of a type, each given by the one before, are followed."""
 
@@ -77,6 +78,12 @@ def _bodies(name: bytes, code: bytes) -> Iterator[bytes]:
         end = closing_brace(code, begin.end() - 1)
         if end - 1 in ends:
             yield b"struct " + code[begin.end() - 1 : end]
+
+
+def are_two_halves(kind: bytes) -> bool | None:
+    """Whether a type of half precision is of two numbers; None of any other."""
+    match = _HALF.fullmatch(kind.split()[-1]) if kind.split() else None
+    return bool(match[1]) if match else None
 
 
 def members_of(kind: bytes, code: bytes) -> bytes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ccc.errors import Span
 from ccc.frontend import behind, pointers, reductions, updates
 from ccc.frontend.deciding import arm_of
+from ccc.frontend.declared_types import are_two_halves
 from ccc.frontend.leaving import cases_run
 from ccc.frontend.own_arrays import OwnArrays, volatile_in
 from ccc.frontend.structures import DeclaredStructure, structure_of
@@ -327,6 +328,13 @@ class Suspects(UpdatedVariables):
         placed = self._at(at)
         kind = type_of(placed.statement, name.encode()) if placed else None
         return structure_of(kind, self._placement.blank) if kind else None
+
+    def halves(self, at: Span, names: Iterable[str]) -> dict[str, bool]:
+        """Those of some variables that are of half precision, and whether it holds two numbers."""
+        placed = self._at(at)
+        kinds = {one: type_of(placed.statement, one.encode()) for one in names} if placed else {}
+        return {one: are_two for one, kind in kinds.items()
+                if (are_two := are_two_halves(kind or b"")) is not None}  # fmt: skip
 
     def _sums(self, placed: Placed) -> list[Node]:
         """The floating-point variables that a loop adds up, and does not say so."""

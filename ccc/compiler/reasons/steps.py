@@ -21,6 +21,7 @@ from ccc.compiler.reasons.misused import or_removed, settled
 from ccc.compiler.reasons.names_meant import names_meant
 from ccc.compiler.reasons.of_arrays import of_elements, of_variables, set_whole
 from ccc.compiler.reasons.of_callers import of_callers
+from ccc.compiler.reasons.of_halves import of_halves
 from ccc.compiler.reasons.of_lambdas import of_lambdas
 from ccc.compiler.reasons.of_loops import (
     array_of_turns,
@@ -72,6 +73,7 @@ _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] =
     (of_callers, CLAUSES),
     (of_lambdas, CLAUSES),
     (elsewhere, [Hint.REDUCTION]),
+    (of_halves, CLAUSES),
     (respelled, CLAUSES),
     (of_members, CLAUSES),
     (settled, [Hint.MISUSED]),  # or a clause is lacking, of which those behind know
