@@ -5,7 +5,8 @@ What is asked here is where control goes: by which loops, branches, labels and j
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
 _GRID = b"gridDim"
+_UNROLL = re.compile(rb"(?:#\s*pragma\s+|\b_Pragma\s*\(\s*\")(?:no)?unroll\b[^;{}]*$")
 _NAMED = ("template_function", "qualified_identifier", "field_expression")
 """How functions are called besides by their name alone."""
 
@@ -173,6 +175,25 @@ class MarkedStatements:
             for _, colon in (cases_of(placed.statement) if placed else ())
             if colon.parent is not None
         ]
+
+    def may_be_unrolled(self, at: Span, places: Sequence[Span]) -> Span | None:
+        """The line of the innermost loop inside a statement that has one of some lines and that no
+        pragma tells to be unrolled or not, of several the last ``for``."""
+        placed = self._at(at)
+        every = list(updates.every(placed.statement, lambda n: n.type in LOOPS)) if placed else []
+        known = [one.statement for one in self._placement.placed]
+        inside = [one for one in every if one not in known and not self._is_unrolled(one)]
+        for line in places:
+            found = [one for one in inside if self._spans(one, line)]
+            found = [one for one in found if one.type == "for_statement"] or found
+            if found:
+                return Span(*self._line_of(max(found, key=lambda one: one.start_byte)))
+        return None
+
+    def _is_unrolled(self, loop: Node) -> bool:
+        """Whether a pragma tells nvcc how often to unroll a loop."""
+        before = self._placement.code[: loop.start_byte].rstrip().rpartition(b"\n")[2]
+        return _UNROLL.search(before) is not None
 
     def _loop_of(self, at: Span) -> Placed | None:
         """The annotated loop around a statement, or that itself if its iterations are meant."""

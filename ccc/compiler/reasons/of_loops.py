@@ -42,6 +42,10 @@ _ENDS = _READ_EARLY + _LATER
 _ENDS_ALONE = f'all that is done is to make "{{}}", which ends the loop: {_LATER}; else {TOO_SHORT}'
 """Where the path does nothing else, nothing would be left if its lane made that before it."""
 _GOES_BY = 'iterations are not independent, as each begins where the one before has left "{}": '
+_UNROLLED = (
+    "nvcc may have unrolled the loop of {}:{}, with ways that no thread goes and on which it sets "
+    'no value: put "#pragma unroll 1" before it'
+)
 _APART = "count it up outside of the branch, or "
 _SLOW = re.compile(r"(?<![\w.>])(?:sin|cos|tan|sincos)f(?= *\()")
 _SKIPPED = (
@@ -89,6 +93,13 @@ def with_what_ends(asked: Inquiry, name: str) -> Inquiry:
     if asked.reason.begins(ALL_MADE) and not _goes_by(asked, name):
         return asked.advising(_ENDS_ALONE.format(name))
     return asked.with_clause(_what_ends(asked, name))
+
+
+def with_unrolled(asked: Inquiry) -> Inquiry:
+    """What is said of what may have no value, where the source gives one to all variables, but nvcc
+    may have unrolled a loop there: it knows of ways that no thread can go."""
+    line = None if asked.names else asked.suspects.may_be_unrolled(asked.at, asked.places)
+    return asked if line is None else asked.advising_first(_UNROLLED.format(line.file, line.line))
 
 
 def in_branch(asked: Inquiry) -> str | None:

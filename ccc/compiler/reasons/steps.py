@@ -33,6 +33,7 @@ from ccc.compiler.reasons.of_loops import (
     with_jump,
     with_own_stride,
     with_skipped,
+    with_unrolled,
 )
 from ccc.compiler.reasons.of_members import of_members
 from ccc.compiler.reasons.promised import promised
@@ -70,6 +71,7 @@ _ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
 """Who knows better, by what is advised; whoever knows nothing leaves it as it is."""
 _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] = (
     (of_variables, [Hint.OWN_ARRAY]),
+    (with_unrolled, [Hint.SET_IN_LOOP]),
     (of_callers, CLAUSES),
     (of_lambdas, CLAUSES),
     (elsewhere, [Hint.REDUCTION]),

@@ -1,0 +1,47 @@
+"""Where nvcc unrolls a loop, it knows of ways without a value, and no variable is to blame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
+
+COPIES = """typedef unsigned char u8;
+__device__ int length(const u8 *&p, int l) {
+    if (l == 15) { int b; do { b = *p++; l += b; } while (b == 255); }
+    return l;
+}
+__global__ void __launch_bounds__(64)
+k(const u8 *from, const int *off, const int *size, u8 *to, int chunks, int *err) {
+#pragma ccc for
+    for (int c = blockIdx.x * blockDim.x + threadIdx.x; c < chunks; c += gridDim.x * blockDim.x) {
+        const u8 *p = from + off[c], *e = p + size[c];
+        u8 *o = to + off[c];
+#pragma ccc while
+        while (p < e) {
+            u8 tok = *p++;
+            int ll = length(p, tok >> 4);
+            UNROLL
+            for (int i = 0; i < ll; i++) *o++ = *p++;
+            if (p >= e) break;
+            int d = p[0] | p[1] << 8; p += 2;
+            if (d == 0) { *err = c; break; }
+            int ml = length(p, tok & 15) + 4;
+            for (int i = 0; i < ml; i++, o++) *o = *(o - d);
+        }
+    }
+}
+"""
+ROLLED = "#pragma unroll 1"
+
+
+def test_the_loop_is_named_that_nvcc_may_have_unrolled(tmp_path: Path) -> None:
+    (line,) = said(COPIES.replace("UNROLL", ""), tmp_path, Options(strategy=COLLECT))
+    assert "; nvcc may have unrolled the loop of k.cu:17, with ways that no thread goes" in line
+    assert line.endswith(f': put "{ROLLED}" before it [in k]')
+    assert said(COPIES.replace("UNROLL", ROLLED), tmp_path, Options(strategy=COLLECT)) == []
