@@ -124,7 +124,10 @@ __global__ void k(const int *x, int n, int *out PARAMETER) {
 }
 """
 LOOKS_AT = "path left as it was: its turns look at what others may write"
-BRANCH = 'put this loop, and all that is done with that memory, into a branch marked "ccc if"'
+BRANCH = (
+    'put this loop, and all that is done with that memory, into a branch marked "ccc if" in place '
+    "of the loop"
+)
 
 
 @pytest.mark.parametrize(
@@ -187,6 +190,9 @@ def test_who_writes_what_a_walk_goes_by_is_named_and_spoken_of_as_no_lock(tmp_pa
     assert "may be the one that writes it (k.cu:2, PTX line " in line
     assert line.endswith(f"; {BRANCH} [in k]")
     assert of("p[v] = p[p[v]];", "if\nif (a != b)") == []
+    *_, line = of("p[v] = p[p[v]];", "if\nif (a != b)\n#pragma ccc while")
+    held = "so that the branch around it holds all that is done with that memory"
+    assert line.endswith(f"; remove this annotation, {held} [in k]")
     assert of("", "while") == []
 
 

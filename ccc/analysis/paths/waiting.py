@@ -30,6 +30,7 @@ from ccc.analysis.paths.model import CheckedPath, Refused, at, instructions_of
 from ccc.analysis.paths.promises import find_promise
 from ccc.analysis.polled import are_named_apart, changes_nothing, is_strong, roots
 from ccc.analysis.spinning import Spin, goes_on
+from ccc.ir.markers import ARMS
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
 from ccc.ptx.opcodes import MOVES_ON, Effect
@@ -312,7 +313,7 @@ def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
             f"a lock may still be held when a turn ends{at(poll)}; {_in_turn(mine, path, facts)}"
             f"{_way_out_if_apart(poll, spin, path, facts)}"
         )
-    ways_out = f"{_WAITS * looks}{_WHOLE.format('that memory')}{_BEFORE * looks}"
+    ways_out = f"{_WAITS * looks}{_in_one_task('that memory', path)}{_BEFORE * looks}"
     if apart := _way_out_if_apart(poll, spin, path, facts):
         takes = not looks and apart.startswith(_OR_IF)  # as who looks for a free place of a table
         ways_out = f"{apart.removeprefix(_OR)}; else {ways_out}" if takes else ways_out + apart
@@ -322,10 +323,22 @@ def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
     )
 
 
+def _in_one_task(what: str, path: CheckedPath) -> str:
+    """How a loop becomes part of one task, with what it must not be parted from."""
+    around = path.parent
+    while around is not None and around.marker.kind not in ARMS:
+        around = around.parent
+    return _WHOLE.format(what) if around is None else _HELD.format(what)
+
+
 _OR = ", or, "
 _OR_IF = f"{_OR}if"
 _APART = '"__restrict__"'
-_WHOLE = 'put this loop, and all that is done with {}, into a branch marked "ccc if"'
+_WHOLE = (
+    'put this loop, and all that is done with {}, into a branch marked "ccc if" in place of the '
+    "loop"
+)
+_HELD = "remove this annotation, so that the branch around it holds all that is done with {}"
 
 
 def _has_other_name(one: Instruction, poll: Instruction, facts: Facts) -> bool:
@@ -365,7 +378,7 @@ def _in_turn(spin: Spin, path: CheckedPath, facts: Facts) -> str:
     """What serves where a turn may end with a lock: nvcc moves behind a loop what is done once, so
     that the source may give it back in the turn that takes it, and so may a function."""
     others = instructions_of(path.loop.loop.blocks - path.blocks, facts)
-    whole = _WHOLE.format("the lock")
+    whole = _in_one_task("the lock", path)
     behind = next((one for one in others if gives_back(one, spin, facts)), None)
     if behind is not None:
         return f"nvcc gives it back behind the loop{at(behind)}: {whole}"
