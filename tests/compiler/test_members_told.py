@@ -217,3 +217,15 @@ def test_elements_of_a_structure_are_no_members_that_can_be_named(tmp_path: Path
             "variables); or if the branch can do without it, have that set another variable, update"
         ) in line
         assert line.endswith("strategy(tile(3)); else remove the annotation [in k]")
+
+
+@pytest.mark.slow
+def test_to_remove_the_annotation_is_no_more_advised_where_something_else_is(
+    tmp_path: Path,
+) -> None:
+    come = "float v = x[i];\n#pragma ccc while\n        while (v > 0.5f) { v = sqrtf(v) - 0.1f; "
+    source = VECTOR.replace("#pragma ccc if\n        if (x[i] > 0.5f) ", come).replace(
+        "1);", "1); }"
+    )
+    line, *_ = said(source.replace("CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    assert "name those on the loop: reduction(+: s.x, s.y); or ask for strategy(flatten)" in line

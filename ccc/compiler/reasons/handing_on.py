@@ -89,7 +89,7 @@ def elsewhere(asked: Inquiry) -> Inquiry:
     variables have other names, or none."""
     if not _is_alone(asked):
         return asked
-    return asked.with_clause(_ELSEWHERE + _else_remove(asked))
+    return asked.with_clause(_ELSEWHERE + else_remove(asked))
 
 
 def counted_elsewhere(asked: Inquiry) -> str | None:
@@ -125,7 +125,7 @@ def own(asked: Inquiry, name: str, *, made: str = "") -> str:
 def way_out(asked: Inquiry, *names: str) -> str:
     """How a branch can be collected all the same where iterations hand on a variable, and others
     that are made from it, for the end of advice; and what else, if nothing follows."""
-    return _in_strategy(asked, names) + _else_remove(asked)
+    return _in_strategy(asked, names) + else_remove(asked)
 
 
 def by_no_reduction(asked: Inquiry, name: str) -> str:
@@ -157,7 +157,7 @@ def _is_for_tiles(asked: str | None) -> bool:
     return asked is not None and asked.startswith("tile(")
 
 
-def _else_remove(asked: Inquiry) -> str:
+def else_remove(asked: Inquiry) -> str:
     """What else can be done, if no more is advised than a clause."""
     slot = asked.reason.clause
     return f"; else {REMOVE}" if slot and asked.reason.ends_with(slot) else ""

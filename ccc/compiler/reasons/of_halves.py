@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ccc.compiler.reasons.handing_on import all_of, own, way_out
-from ccc.compiler.reasons.inquiry import ON_LOOP, REMOVE, Inquiry
+from ccc.compiler.reasons.handing_on import all_of, else_remove, own, way_out
+from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.misused import declared_in
 from ccc.compiler.reasons.reduction_clauses import clauses_of
 from ccc.frontend.updates import REDUCING
@@ -23,7 +23,7 @@ def of_halves(asked: Inquiry) -> Inquiry:
     told = [_AS_FLOATS.format(all_of(singles)) + _clauses(asked, singles)] if singles else []
     if pairs:
         told += [f"{_OF_PAIRS.format(all_of(pairs))}: {own(asked, pairs[0])}"]
-    end = way_out(asked, pairs[0]) if pairs else f"; else {REMOVE}"
+    end = way_out(asked, pairs[0]) if pairs else else_remove(asked)
     return asked.with_clause("; ".join(told) + end)
 
 

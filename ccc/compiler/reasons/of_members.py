@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ccc.compiler.reasons.handing_on import all_of, own, way_out
-from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
+from ccc.compiler.reasons.handing_on import all_of, else_remove, own, way_out
+from ccc.compiler.reasons.inquiry import Inquiry
 from ccc.compiler.reasons.reduction_clauses import clauses_of, served
 from ccc.frontend.structures import DeclaredStructure
 from ccc.frontend.updates import REDUCING
@@ -39,7 +39,7 @@ def of_members(asked: Inquiry) -> Inquiry:
     rest = [one for one in others if all(one != known for _, known in clauses)]
     if len(rest) == 1:
         told = f"{own(asked, rest[0])}, and {told}"
-    return asked.with_clause(f"{told}; else {REMOVE}")
+    return asked.with_clause(told + else_remove(asked))
 
 
 def _structure(asked: Inquiry, name: str) -> tuple[str, DeclaredStructure] | None:
@@ -60,4 +60,4 @@ def _of_hidden(asked: Inquiry, name: str, by: str, found: DeclaredStructure) -> 
         arrays = all_of([f"{base}.{one}" for one in found.arrays], "or")
         return _ARRAYS.format(arrays, base, by) + way_out(asked, name)
     told = _HIDDEN.format(base, by) if found.private else _UNKNOWN.format(base, by, base)
-    return f"{told}; else {REMOVE}"
+    return told + else_remove(asked)
