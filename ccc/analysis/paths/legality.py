@@ -124,7 +124,8 @@ def _refuse_barrier(instruction: Instruction, annotated: FoundLoop, facts: Facts
     ):
         advice = (
             "it waits for all threads of the block, and some may not take the branch that it "
-            "stands in: move it out of the branch and of the loop"
+            "stands in: move it out of the branch and of the loop; or, if all go the same way there, "
+            "remove the annotation, by which nothing would be gained"
         )
     if of_kernel:
         advice = (
