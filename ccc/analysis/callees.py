@@ -126,6 +126,16 @@ class Callees:
             if instruction.effects & Effect.CALL
         )
 
+    def by_pointer(self, call: Instruction) -> Instruction | None:
+        """A call through a pointer: that call, or one that it may come to; None if there is none."""
+        every = (
+            one
+            for function in (self.reachable(callee(call)) if callee(call) else ())
+            for one in (function.instructions if function else ())
+        )
+        calls = (one for one in (call, *every) if one.effects & Effect.CALL)
+        return next((one for one in calls if not callee(one)), None)
+
     def _any(
         self, call: Instruction, holds: Callable[[Instruction], bool], known: dict[str, bool]
     ) -> bool:

@@ -90,6 +90,7 @@ def _check_collective(
 def _check_call(instruction: Instruction, facts: Facts) -> None:
     """A function must be known to wait for nobody, and to leave the thread's stack as it is."""
     if facts.callees.waits(instruction):
+        instruction = facts.callees.by_pointer(instruction) or instruction
         name = callee(instruction)
         elsewhere = bool(name) and facts.callees.load(name) is None
         hint = (
@@ -124,8 +125,8 @@ def _refuse_barrier(instruction: Instruction, annotated: FoundLoop, facts: Facts
     ):
         advice = (
             "it waits for all threads of the block, and some may not take the branch that it "
-            "stands in: move it out of the branch and of the loop; or, if all go the same way there, "
-            "remove the annotation, by which nothing would be gained"
+            "stands in: move it out of the branch and of the loop; or, if all go the same way "
+            "there, remove the annotation, by which nothing would be gained"
         )
     if of_kernel:
         advice = (
