@@ -127,7 +127,7 @@ class Callees:
         )
 
     def by_pointer(self, call: Instruction) -> Instruction | None:
-        """A call through a pointer: that call, or one that it may come to; None if there is none."""
+        """A call through a pointer: that one, or one that it may come to; None if none is."""
         every = (
             one
             for function in (self.reachable(callee(call)) if callee(call) else ())

@@ -305,12 +305,13 @@ class ClauseNames:
         there is one."""
         uses, loop = self._uses(placed), placed.statement
         named = [(reductions.written(ptx), name) for ptx, name in placed.pragma.reductions]
-        for best, by in ((best, by) for by, best in named if (by, best) in updates.extremes(loop)):
-            along = reductions.only_set_with(loop, best, by)
+        for along, by, best in reductions.set_along(loop):
+            instead = f"write reduction({by}: {best}) in its place"
+            instead = "remove it from the clause" if (by, best) in named else instead
             for other, name in named:
                 if name in along and name in uses:
                     told = f'"{name}" is only set where "{best}" is, and is not updated by {other}'
-                    yield WrongName(f"{told}: it goes with that; remove it from the clause", name)
+                    yield WrongName(f"{told}: it goes with that; {instead}", name)
 
     def _unless_reached(self, placed: Placed, name: str) -> str | None:
         """The variable, unless the loop may update it without naming it: through a pointer or a

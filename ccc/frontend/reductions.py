@@ -174,9 +174,17 @@ def otherwise(loop: Node, name: str, by: str) -> Node | None:
     return None
 
 
-def only_set_with(loop: Node, best: str, by: str) -> set[str]:
-    """The variables that a loop sets in nothing but the branches that keep the least or the most
-    in another one, and that it does not update otherwise there."""
+def set_along(loop: Node) -> Iterator[tuple[set[str], str, str]]:
+    """Variables that a loop sets in nothing but branches that keep the least or the most of all
+    iterations, by which operation, and in what those keep that."""
+    own = {name for name, _ in declared_in(loop)}
+    for by, best in dict.fromkeys(updates.extremes(loop)):
+        if best.partition(".")[0].encode() not in own:
+            yield _only_set_with(loop, best, by), by, best
+
+
+def _only_set_with(loop: Node, best: str, by: str) -> set[str]:
+    """The variables that are set in nothing but such branches of one, and not updated there."""
     every = [(change, _text(updates.name_of(base))) for change, base in updates.changes(loop)]
     taken = [
         branch.child_by_field_name("consequence")

@@ -119,6 +119,13 @@ class UpdatedVariables(MarkedStatements):
         every = updates.extremes(placed.statement) if placed else ()
         return next((one for one in every if self.misuse(at, one[1], one[0]) is None), None)
 
+    def goes_with(self, at: Span, name: str) -> tuple[str, str] | None:
+        """The operation and the variable, where the loop around a statement keeps the least or the
+        most in that, and sets another one in nothing but the branches that do so."""
+        loops = self._loops(at)[-1:]
+        found = (one for loop in loops for one in reductions.set_along(loop.statement))
+        return next(((by, best) for along, by, best in found if name in along), None)
+
     def chosen_beside(self, at: Span) -> tuple[str, str, str, str] | None:
         """What a statement sets by a choice beside the least or the most that it keeps, as
         ``updates.chosen_beside`` says."""

@@ -242,3 +242,15 @@ def test_a_clause_is_not_blamed_where_another_variable_is_meant(
     assert f'computes ("{name}", k.cu:' in line
     assert f";); {way_out}" in line
     assert "may only be updated" not in line
+
+
+def test_the_clause_of_what_goes_with_a_maximum_is_of_that(tmp_path: Path) -> None:
+    path = "if (v > b0) { b0 = v; last = i; }"
+    line = told(tmp_path, path, clauses="reduction(max: last)")
+    assert (
+        '; "last" is only set where "b0" is, and goes with that: write reduction(max: b0) in its'
+    ) in line
+    source = LOOP.replace("PATH", path).replace("CLAUSES", "reduction(max: b0)")
+    for part, text in (("BEFORE", ""), ("BEHIND", ""), ("IF", "v > 0.5f")):
+        source = source.replace(part, text)
+    assert said(source, tmp_path, Options(strategy=COLLECT)) == []

@@ -22,6 +22,7 @@ _NOT_OF = (
     "no reduction serves {}, with which a function does more than to update {} ({}): take {} from "
     "the clause"
 )
+_COMPANION = '"{}" is only set where "{}" is, and goes with that: write {} in its place'
 _LACKING = HintSlot(Hint.REDUCTION, (REDUCTION_HINT,))
 
 
@@ -51,6 +52,17 @@ def settled(asked: Inquiry) -> Inquiry:
         extreme is not None and extreme[1] in declared.intersection(names)
     )
     return asked if is_served else asked.filled(Hint.MISUSED, _LACKING)
+
+
+def of_companions(asked: Inquiry) -> Inquiry:
+    """Where a clause names what only goes with a minimum or maximum, and not that."""
+    declared = declared_in(asked)
+    for name in declared:
+        found = asked.suspects.goes_with(asked.at, name)
+        if found is not None and found[1] not in declared:
+            told = _COMPANION.format(name, found[1], clauses_of([found]))
+            return asked.with_clause(told).naming([name, found[1]])
+    return asked
 
 
 def _is_another(asked: Inquiry) -> bool:

@@ -17,7 +17,7 @@ from ccc.compiler.reasons.handing_on import (
 from ccc.compiler.reasons.hints import CLAUSES, Hint
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.lacking_clauses import with_all_lacking, with_lacking
-from ccc.compiler.reasons.misused import or_removed, settled
+from ccc.compiler.reasons.misused import of_companions, or_removed, settled
 from ccc.compiler.reasons.names_meant import names_meant
 from ccc.compiler.reasons.of_arrays import of_elements, of_variables, set_whole
 from ccc.compiler.reasons.of_callers import of_callers
@@ -78,6 +78,7 @@ _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] =
     (of_halves, CLAUSES),
     (respelled, CLAUSES),
     (of_members, CLAUSES),
+    (of_companions, [Hint.MISUSED]),
     (settled, [Hint.MISUSED]),  # or a clause is lacking, of which those behind know
     (without_reduction, [Hint.REDUCTION]),
     (with_all_lacking, [Hint.MISUSED]),
