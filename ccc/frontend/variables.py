@@ -116,7 +116,7 @@ class Suspects(UpdatedVariables):
                 self._carried_behind(placed, places, kind)
                 or [one for ran in self._run(path, arm, case) for one in self._carried(placed, ran)]
             ),
-            "handed": lambda: self._sums(placed) or handed_on(path),
+            "handed": lambda: self._sums(placed) or self._handed_on(placed),
             "uninitialised": lambda: uninitialised(path, around),
             "arrays": lambda: OwnArrays(function, self._placement.blank).used_in(path),
             "accessed": lambda: accessed(function, around),
@@ -335,6 +335,18 @@ class Suspects(UpdatedVariables):
         kinds = {one: type_of(placed.statement, one.encode()) for one in names} if placed else {}
         return {one: are_two for one, kind in kinds.items()
                 if (are_two := are_two_halves(kind or b"")) is not None}  # fmt: skip
+
+    def _handed_on(self, placed: Placed) -> list[Node]:
+        """What turns of a loop hand on, but for what that counts in by itself and what reductions
+        serve, if there is more."""
+        loop = placed.statement
+        every, update = handed_on(loop), loop.child_by_field_name("update")
+        changes = updates.changes(update) if update else ()
+        counters = {base.text for one, base in changes if one.type == "update_expression"}
+        served = self._served([placed])
+        left = [one for one in every if one.text not in counters]
+        left = [one for one in left if updates.name_of(one).decode() not in served]
+        return left or every
 
     def _sums(self, placed: Placed) -> list[Node]:
         """The floating-point variables that a loop adds up, and does not say so."""

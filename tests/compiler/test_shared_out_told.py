@@ -66,6 +66,17 @@ STEPPED = """__global__ void k(float *y, const float *x, int n, int w) {
 
 
 @pytest.mark.usefixtures("all_headers")
+def test_of_what_turns_hand_on_that_is_named_which_nothing_serves(tmp_path: Path) -> None:
+    """Not the counter, nor what is named in a clause."""
+    source = LISTS.replace("TURN", "s += x[k]; if (x[k] > 0.9f) at = k;").replace(
+        "= s;", "= s + at;"
+    )
+    source = source.replace("float s = 0;", "float s = 0; int at = -1;")
+    source = source.replace("variable", "variable strategy(engage)")
+    line, *_ = said(source, tmp_path, Options())
+    assert ' each time ("at", k.cu:7, PTX line ' in line
+
+
 @pytest.mark.parametrize("slow", ["sqrtf", "sinf"])
 def test_a_counter_is_to_take_steps_of_a_constant(slow: str, tmp_path: Path) -> None:
     """That is told before what would make results less exact."""
