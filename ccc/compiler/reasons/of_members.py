@@ -25,7 +25,7 @@ _ARRAYS = (
 def of_members(asked: Inquiry) -> Inquiry:
     """Where it speaks of a reduction of a whole structure, or of a member that only methods may
     name, with what can be named in its place, and with the clauses that others need."""
-    whole = {name: found for name in asked.names if (found := _structure(asked, name))}
+    whole = {name: one for name in asked.names if (one := _structure(asked, name))}
     if not whole:
         return asked
     name, (by, found) = next(iter(whole.items()))
