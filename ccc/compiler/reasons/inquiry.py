@@ -95,4 +95,8 @@ class Inquiry:
     def with_clause(self, text: str) -> Inquiry:
         """The same with something else to say of the clauses of the loop, if it speaks of them."""
         slot = self.reason.clause
-        return self if slot is None else replace(self.filled(slot.hint, text), is_settled=True)
+        return self if slot is None else self.filled(slot.hint, text)
+
+    def settled(self, text: str) -> Inquiry:
+        """The same, of all variables that may be meant."""
+        return replace(self.with_clause(text), is_settled=True)

@@ -39,7 +39,7 @@ def of_members(asked: Inquiry) -> Inquiry:
     rest = [one for one in others if all(one != known for _, known in clauses)]
     if len(rest) == 1:
         told = f"{own(asked, rest[0])}, and {told}"
-    return asked.with_clause(told + else_remove(asked))
+    return asked.settled(told + else_remove(asked))
 
 
 def _structure(asked: Inquiry, name: str) -> tuple[str, DeclaredStructure] | None:
