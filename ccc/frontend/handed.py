@@ -70,7 +70,7 @@ def handed_over(path: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[Ha
         function, listed = (call.child_by_field_name(part) for part in ("function", "arguments"))
         if function is None or listed is None:
             continue
-        name = _plain_name(function)
+        name, is_used = _plain_name(function), updates.is_taken(call)
         by = frozenset(node.text for node in identifiers_in(listed))
         if function.type == "identifier" and name in kept and depth > 0:
             yield from _by_lambda(kept[name], name, by, named, depth)
@@ -80,7 +80,7 @@ def handed_over(path: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[Ha
         base = updates.base_of(function) if is_object or function.type == _MEMBER else None
         if base is not None:
             method = _method(base, called)
-            members = _of_members(method, named, depth) if method else {}
+            members = _of_members(method, named, depth, is_used) if method else {}
             if method is not None or not is_object:
                 stepped_by = method is not None and _steps_object(method)
                 yield HandedOver(base, name, _updates(base, members, by), stepped_by)
@@ -88,7 +88,7 @@ def handed_over(path: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[Ha
             is_address = one.type == "pointer_expression" and one.children[0].type == "&"
             given = updates.base_of(one.child_by_field_name("argument") if is_address else one)
             if given is not None and (is_address or any(by_reference(f, number) for f in called)):
-                made = [_of_parameter(f, number, named, depth) for f in called]
+                made = [_of_parameter(f, number, named, depth, is_used) for f in called]
                 every = {key: None for each in made for key in each}
                 stepped = [_steps(f, number, named, depth) for f in called]
                 found = _updates(given, every, by)
@@ -138,8 +138,10 @@ def _plain_name(function: Node) -> bytes:
     return function.text or b""
 
 
-def _of_parameter(function: Node, number: int, named: _Named, depth: int) -> _Made:
-    """How a function changes what it is given at some place."""
+def _of_parameter(
+    function: Node, number: int, named: _Named, depth: int, is_used: bool = False
+) -> _Made:
+    """How a function changes what it is given at some place; what it returns may be used."""
     body, name = body_of(function, "body"), parameter_name(function, number)
     if body is None or name is None:
         return {}
@@ -152,11 +154,11 @@ def _of_parameter(function: Node, number: int, named: _Named, depth: int) -> _Ma
         return next((place[len(way) :] for way, is_of in ways.items()
                      if is_of and place.startswith(way)), None)  # fmt: skip
 
-    return _changed(body, member, named, depth)
+    return _changed(body, member, named, depth, is_used)
 
 
-def _of_members(method: Node, named: _Named, depth: int) -> _Made:
-    """How a method changes the members of its object."""
+def _of_members(method: Node, named: _Named, depth: int, is_used: bool = False) -> _Made:
+    """How a method changes the members of its object; what it returns may be used."""
     body = body_of(method, "body")
     fields = _fields_beside(method)
     own = {name for name, _ in declared_in(method)}
@@ -166,11 +168,15 @@ def _of_members(method: Node, named: _Named, depth: int) -> _Made:
         is_own = place.partition(b".")[0] in own
         return plain if plain.partition(b".")[0] in fields and not is_own else None
 
-    return _changed(body, member, named, depth) if body is not None else {}
+    return _changed(body, member, named, depth, is_used) if body is not None else {}
 
 
 def _changed(
-    body: Node, member: Callable[[bytes], bytes | None], named: _Named, depth: int
+    body: Node,
+    member: Callable[[bytes], bytes | None],
+    named: _Named,
+    depth: int,
+    is_used: bool,
 ) -> _Made:
     """What a body changes of something of which ``member`` knows the members by what stands there,
     and how: the least or the most, where a branch keeps that."""
@@ -185,8 +191,12 @@ def _changed(
         calls += handed_over(body, named, depth - 1)
         calls += passed_on(body, named, depth - 1)
     given = [(call.base, member(one.name), one) for call in calls for one in call.updates]
-    read = _read(body, member, [*changes, *((base, found) for base, found, _ in given)])
-    every = [(found, None if _makes_more(one) else updates.operator(one)) for one, found in changes]
+    done = [*changes, *((base, found) for base, found, _ in given)]
+    read = _read(body, member, done, is_used)
+    every = [
+        (found, None if _makes_more(one, is_used) else updates.operator(one))
+        for one, found in changes
+    ]
     every += [(found, one.operator) for _, found, one in given]
     return {
         (found, kept.get(found, None if found in read else by)): None
@@ -195,24 +205,28 @@ def _changed(
     }
 
 
-def _makes_more(change: Node) -> bool:
-    """Whether a body makes something of what an assignment gives, but for returning it, of which
-    the call may make nothing."""
+def _makes_more(change: Node, is_used: bool) -> bool:
+    """Whether a body makes something of what an assignment gives, but for returning it where that
+    is not used."""
     around = change.parent
-    return updates.is_taken(change) and around is not None and around.type != "return_statement"
+    is_returned = around is not None and around.type == "return_statement"
+    return updates.is_taken(change) and (is_used or not is_returned)
 
 
 def _read(
     body: Node,
     member: Callable[[bytes], bytes | None],
     done: Collection[tuple[Node, bytes | None]],
+    is_used: bool,
 ) -> set[bytes | None]:
     """The members that a body reads elsewhere than where something is ``done`` to them, but for
-    what it returns, of which the call may make nothing."""
+    what it returns where that is not used."""
     found = set[bytes | None]()
     for node in updates.every(body, lambda node: node.type in _PLACES):
         around, name = node.parent, member(updates.text_of(node))
-        if around is None or around.type in (*_PLACES, "return_statement"):
+        if around is None or around.type in _PLACES:
+            continue
+        if around.type == "return_statement" and not is_used:
             continue
         here = (one for one, of in done if of == name)
         if not any(one.start_byte <= node.start_byte < one.end_byte for one in here):

@@ -190,6 +190,14 @@ def test_what_numbers_are_made_from_where_it_counts_is_no_reduction(tmp_path: Pa
     assert said(served, tmp_path, Options(strategy=COLLECT)) == []
 
 
+def test_a_number_that_a_function_returns_from_where_it_counts_is_read(tmp_path: Path) -> None:
+    source = NUMBERED.replace("CLAUSES", "").replace("* g.next()", "* (g.number() * 77 % 9) / 9")
+    numbers = "unsigned number() { return n++; }\n    __device__ float next()"
+    (line,) = said(source.replace("float next()", numbers), tmp_path, Options(strategy=COLLECT))
+    assert '; if no iteration needs "g" of another, declare it in the loop' in line
+    assert "reduction(+: g" not in line
+
+
 def test_the_clause_of_another_is_not_blamed(tmp_path: Path) -> None:
     source = NUMBERED.replace("CLAUSES", "reduction(+: sum)")
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
