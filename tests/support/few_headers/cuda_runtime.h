@@ -89,6 +89,7 @@ DEVICE double fma(double, double, double);
 DEVICE double fabs(double);
 DEVICE double fmin(double, double);
 DEVICE double fmax(double, double);
+DEVICE float __fAtomicAdd(float *, float);
 DEVICE double __dAtomicAdd(double *, double);
 DEVICE size_t __nv_cvta_generic_to_shared_impl(const void *);
 DEVICE void *memcpy(void *, const void *, size_t);
@@ -107,6 +108,7 @@ BOTH(unsigned long long, long long, unsigned long long, ull)
 BOTH(unsigned long long, unsigned long long, long long, ull)
 inline __device__ float exp(float x) { return expf(x); }
 inline __device__ float log(float x) { return logf(x); }
+inline __device__ float atomicAdd(float *p, float v) { return __fAtomicAdd(p, v); }
 inline __device__ double atomicAdd(double *p, double v) { return __dAtomicAdd(p, v); }
 inline __device__ size_t __cvta_generic_to_shared(const void *p) {
     return __nv_cvta_generic_to_shared_impl(p);
