@@ -14,7 +14,7 @@ BOM = "\ufeff"
 """A byte order mark, with which a text may begin; inside one it is no code."""
 REST = rb"(?:\\\r?\n|(?sx:" + NO_CODE + rb")|[^\n])*"
 """The rest of a line, with what continues it: a backslash, or a comment that ends in another."""
-GAP = rb"(?:[ \t]|\\\r?\n|/\*(?s:.)*?\*/)"
+GAP = rb"(?:[ \t]|\\\r?\n|/\*(?:[^*]|\*(?!/))*\*/)"
 """A space between the words of a directive, which may go on in the next line."""
 _OURS = rb"#" + GAP + rb"*pragma" + GAP + rb"+ccc(?!\w)"
 _PRAGMA = re.compile(rb"^([ \t]*)(" + _OURS + rb")(" + REST + rb")$", re.MULTILINE)

@@ -24,6 +24,15 @@ def test_strip_keeps_lines_and_other_bytes() -> None:
     assert strip(text) == "\n\n\n#pragma unroll\n\udcff\n"
 
 
+@pytest.mark.parametrize("behind", ["", "\n"])
+def test_a_comment_in_a_directive_ends_where_it_does(behind: str) -> None:
+    """Whatever stands in another one behind it, and however many there are in a line."""
+    old = f"# /* only */ undef DEBUG\nint f();\n// /* hot */ pragma ccc if{behind}\n"
+    many = "#/* a */define X 1\nint t;\n" + "/* 0 */ " * 60 + "\nint b;\n"
+    assert strip(old + many) == old + many
+    assert strip("#/* a */ pragma /* *b** */ ccc if\nf();\n") == "\nf();\n"
+
+
 @pytest.mark.parametrize(
     ("before", "behind"),
     [
