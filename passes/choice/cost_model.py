@@ -41,6 +41,7 @@ from ccc.passes.strategies.registry import COLLECTING
 from ccc.passes.thresholds import SHARE_EXCHANGE
 from ccc.pipeline import Kernel
 from ccc.ptx.occupancy import likely_limits, likely_multiprocessors
+from ccc.ptx.opcodes import Effect
 from ccc.ptx.throughput import Pipe
 from ccc.ptx.types import WARP_SIZE
 
@@ -119,6 +120,19 @@ class LoopCost:
             return counted
         multiprocessors = self._kernel.options.multiprocessors or likely_multiprocessors(self.arch)
         return max(1.0, every / (multiprocessors * resident))
+
+    @functools.cached_property
+    def is_of_a_round(self) -> bool:
+        """Whether the loop lies in another one in which the block meets: it goes through a row
+        together, most likely, of which each thread has hardly an element."""
+        facts, header = self._kernel.facts, self._loop.loop.header
+        around = [one for one in facts.loops if header in one.blocks and one.header != header]
+        return any(
+            instruction.effects & Effect.BARRIER
+            for one in around
+            for label in one.blocks
+            for instruction in facts.blocks[label].instructions
+        )
 
     @property
     def arch(self) -> str:

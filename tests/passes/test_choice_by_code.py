@@ -15,6 +15,7 @@ from ccc.passes.choice.chosen import (
 )
 from ccc.passes.choice.chosen import TOGETHER as TOGETHER_BY_CODE
 from ccc.passes.choice.search import CONSTANTS, PARTS
+from ccc.passes.choice.search import ROUNDS as MEETS_AROUND
 from ccc.passes.thresholds import GAIN, LOSS
 
 pytestmark = pytest.mark.usefixtures("few_headers")
@@ -94,6 +95,25 @@ def test_turns_may_be_short_in_which_a_loop_is_of_which_nothing_is_known(
     if not is_done:
         least, most = found.details["at_worst"]["merge"], found.details["considered"]["merge"]
         assert least < LOSS < GAIN < most
+
+
+ROUND = """add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p3, %r5, 9;
+    @%p3 bra ROUND;
+    ret;"""
+
+
+@pytest.mark.parametrize(("met", "is_done"), [("", True), ("bar.sync 0;", False)])
+def test_a_block_may_have_hardly_an_iteration_each_time_that_it_meets(
+    met: str, is_done: bool
+) -> None:
+    """As it does where it goes through a row of a matrix, and then through the next one."""
+    turn = "mad.lo.u32 %r3, %r3, %r3, %r3;\n\t" * 2000 + "setp.lt.u32 %p2, %r3, 77;"
+    begin = "mov.u32 %r3, %r1;"
+    ptx = text_with_inner_loop(turn, begin, f"ROUND:\n\t{met}\n\tmov.u32 %r1, %tid.x;", "while")
+    (found,) = transform(ptx.replace("ret;", ROUND)).remarks["k"]
+    assert found.applied == is_done
+    assert is_done or MEETS_AROUND in str(found.advice)
 
 
 ASIDE = """setp.ne.u32 %p6, %r3, 77;
