@@ -16,6 +16,7 @@ _FLOATING = {kind.encode(): letter for kind, letter in FLOATING_LETTERS.items()}
 _INNER = re.compile(rb"\{[^{}]*\}")
 """A block that holds no other."""
 _VALUE = re.compile(rb"\s*=[^;,]*(?=[;,])")
+_ARGUMENTS = re.compile(rb"<[^<>]*>")
 _VECTOR = re.compile(rb"(u?(?:char|short|int|long|longlong)|float|double)([1-4])")
 """The structures that CUDA declares, of so many numbers."""
 _ELEMENTS = {
@@ -99,8 +100,25 @@ def members_of(kind: bytes, code: bytes) -> bytes:
         )
     name = re.escape(kind.split()[-1])
     head = re.compile(rb"\b(?:struct|class)\s+" + name + rb"\b(?!\s*[>,=])[^;{}()]*\{")
-    found = [match.end() for match in head.finditer(code)]
-    return code[found[0] : closing_brace(code, found[0] - 1) - 1] if len(found) == 1 else b""
+    found = list(head.finditer(code))
+    if len(found) != 1:
+        return b""
+    begin = found[0].end()
+    own = code[begin : closing_brace(code, begin - 1) - 1]
+    before = code[: found[0].start()]  # where what it is made of is declared
+    return b";".join([own, *(members_of(one, before) for one in _open_bases(found[0][0]))])
+
+
+def _open_bases(head: bytes) -> list[bytes]:
+    """The classes that one is made of, by its head, whose members everybody may name as its own."""
+    _, _, listed = head.replace(b"::", b"  ").partition(b":")
+    every = [one.split() for one in _ARGUMENTS.sub(b"", listed.strip(b"{ ")).split(b",")]
+    is_open = head.startswith(b"struct")
+    return [
+        one[-1]
+        for one in every
+        if one and (is_open or b"public" in one) and {b"private", b"protected"}.isdisjoint(one)
+    ]
 
 
 def numbers_in(kind: bytes, code: bytes) -> list[bytes]:

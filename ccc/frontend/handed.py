@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ccc.frontend import lambdas, updates
+from ccc.frontend import classes, elements, lambdas, updates
 from ccc.frontend.syntax import (
     body_of,
     by_reference,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 class Update(NamedTuple):
     """A variable, or a member of one, as the caller names it, and how a call changes it, as
-    ``updates.operator`` says; None if that is not told.
+    ``updates.operator`` says; None if that is not told, empty if the call makes more of it.
 
     ``by`` are the other variables that the call is given.
     """
@@ -168,7 +168,12 @@ def _of_members(method: Node, named: _Named, depth: int, is_used: bool = False) 
         is_own = place.partition(b".")[0] in own
         return plain if plain.partition(b".")[0] in fields and not is_own else None
 
-    return _changed(body, member, named, depth, is_used) if body is not None else {}
+    if body is None:
+        return {}
+    every = _changed(body, member, named, depth, is_used)
+    inner = classes.own_methods(method, body) if depth > 1 else ()
+    more = (_of_members(one, named, depth - 1, is_used=True) for one in inner)
+    return _joined([every, *more])
 
 
 def _changed(
@@ -198,11 +203,23 @@ def _changed(
         for one, found in changes
     ]
     every += [(found, one.operator) for _, found, one in given]
-    return {
-        (found, kept.get(found, None if found in read else by)): None
+    known = [
+        (found, kept.get(found, "" if found in read else by))
         for found, by in every
         if found is not None
-    }
+    ]
+    arrays = ((member(one.array), one.operator) for one in elements.changed(body))
+    return dict.fromkeys([*known, *((found, by) for found, by in arrays if found)])
+
+
+def _joined(every: Sequence[_Made]) -> _Made:
+    """What is changed by all of some functions; of a member that several change otherwise nobody
+    knows how."""
+    found: dict[bytes, set[str | None]] = {}
+    for member, operator in (one for each in every for one in each):
+        found.setdefault(member, set()).add(operator)
+    no_one = {one: "" if "" in by else None for one, by in found.items()}
+    return [(one, by.pop() if len(by) == 1 else no_one[one]) for one, by in found.items()]
 
 
 def _makes_more(change: Node, is_used: bool) -> bool:
@@ -312,15 +329,21 @@ def _class_of(method: Node) -> bytes | None:
 
 
 def _fields_beside(method: Node) -> set[bytes]:
-    """The plain members of the class that a method is defined in, and its references; none if it
-    is in no class."""
-    around = method.parent
-    if around is None or around.type != "field_declaration_list":
-        return set()
-    declared = (one for one in around.named_children if one.type == "field_declaration")
+    """The plain members of the class that a method is defined in, and its references and arrays,
+    with those of the classes that it is made of; none if it is in no class."""
+    around = [one for each in classes.beside(method) for one in each.named_children]
+    declared = (one for one in around if one.type == "field_declaration")
     listed = (name for one in declared for name in one.children_by_field_name("declarator"))
-    plain = (one.named_child(0) if one.type == "reference_declarator" else one for one in listed)
+    plain = (_inside(one) for one in listed)
     return {one.text or b"" for one in plain if one is not None and one.type == "field_identifier"}
+
+
+def _inside(declarator: Node) -> Node | None:
+    """What a member that is a reference, or an array, is declared by."""
+    node: Node | None = declarator
+    while node is not None and node.type in ("reference_declarator", "array_declarator"):
+        node = node.named_child(0)
+    return node
 
 
 def _steps(function: Node, number: int, named: _Named, depth: int) -> bool:

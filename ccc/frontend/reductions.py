@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
+from ccc.frontend.elements import by_element
 from ccc.frontend.syntax import declared_in, identifiers_in
 
 if TYPE_CHECKING:
@@ -132,10 +133,13 @@ def _asks_for(branch: Node, names: Collection[bytes | None]) -> bool:
 
 def spoken_of(node: Node, calls: Iterable[HandedOver]) -> list[str]:
     """The names of a variable where it is changed: if a function is handed that, and updates
-    members of it as reductions do, the names of these."""
+    members of it as reductions do, or elements of it, the names of these; or the array in it of
+    which an element is changed there."""
     call = next((one for one in calls if one.base.start_byte == node.start_byte), None)
     made = call.updates if call else ()
-    if any(one.operator in updates.REDUCING for one in made):
+    by = [one.operator for one in made]
+    is_of_sums = bool(by) and all(by_element(one) == "+" for one in by)
+    if is_of_sums or any(one in updates.REDUCING for one in by):
         return list(dict.fromkeys(_text(one.name) for one in made))
     return [_text(updates.name_of(node))]
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ccc.errors import Span
-from ccc.frontend import reductions, updates
+from ccc.frontend import elements, reductions, updates
 from ccc.frontend.declared_types import floating_type
 from ccc.frontend.handed import HandedOver, handed_over, passed_on
 from ccc.frontend.marked_statements import MarkedStatements
-from ccc.frontend.syntax import declared_in, function_around
-from ccc.frontend.uses import own_of
+from ccc.frontend.syntax import declared_in, function_around, type_of
+from ccc.frontend.uses import in_shared, own_of
 
 if TYPE_CHECKING:
     from ccc.frontend.placement import Placed
@@ -66,6 +66,18 @@ class UpdatedVariables(MarkedStatements):
         every = ((ptx, name) for loop in loops[-1:] for ptx, name in loop.pragma.reductions)
         uses = {name: self._misuse(at, name, reductions.written(ptx)) for ptx, name in every}
         return [name for name, use in uses.items() if use is not None and use.start_byte in calls]
+
+    def made_more_of(self, at: Span) -> dict[str, Span]:
+        """The members that the functions make more of than to update them that a statement calls,
+        and the calls: no reduction serves those. A state of random numbers is none of them."""
+        placed = self._at(at)
+        calls = self._handed(placed.statement) if placed else ()
+        return {
+            one.name.decode(errors="replace"): Span(*self._line_of(call.base))
+            for call in calls
+            for one in call.updates
+            if one.operator == "" and b"." in one.name and not call.is_stepped
+        }
 
     def no_reduction(self, at: Span, name: str) -> Span | None:
         """Where the annotated loop around a statement does more with a variable which that updates
@@ -152,7 +164,8 @@ class UpdatedVariables(MarkedStatements):
         ]
         made = {by for by, base in own if updates.name_of(base) == name}
         calls = [one for call in self._handed(where) for one in call.updates]
-        made |= {one.operator for one in calls if one.name == name}
+        made |= {one.operator or None for one in calls if one.name == name}
+        made |= {one.operator for one in self._in_members(where) if one.array == name}
         if made == {None}:
             return {updates.flag(one) for one, base in changes if updates.name_of(base) == name}
         return made
@@ -214,6 +227,35 @@ class UpdatedVariables(MarkedStatements):
         known = {name for name, is_array in declared_in(function_around(path) or path) if is_array}
         known -= own_of(path, self._placement.around(placed))
         return [one for one in updates.elements(path) if one[0].text in known]
+
+    def _in_members(self, where: Node) -> list[elements.Element]:
+        """The elements that some code changes of arrays of its function, or of arrays in variables
+        of that."""
+        every = list(elements.changed(where))
+        function = function_around(where) if every else None
+        arrays = {name for name, is_array in declared_in(function or where) if is_array}
+        shared = in_shared([one.base for one in every if one.base], self._placement.root)
+        return [
+            one
+            for one in every
+            if one.base is not None and one.base not in shared
+            if one.array in arrays
+            or (one.array != one.base.text and type_of(where, one.base.text or b""))
+        ]
+
+    def elements(self, at: Span, names: Iterable[str]) -> dict[str, set[str]]:
+        """Those of some names that are arrays in variables, of which a statement changes elements,
+        and by which operations of reductions; an empty one of none."""
+        placed = self._at(at)
+        if placed is None:
+            return {}
+        found = dict[str, set[str]]()
+        for one in names:
+            made = self._operations(placed.statement, one.encode())
+            by = [how for each in made if (how := elements.by_element(each)) is not None]
+            if by and len(by) == len(made):
+                found[one] = set(by)
+        return found
 
     def _served(self, loops: Sequence[Placed]) -> set[str]:
         return reductions.served(loops, self._handed, self._is_float)

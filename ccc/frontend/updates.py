@@ -63,10 +63,14 @@ def elements(path: Node) -> Iterator[tuple[Node, str | None, Node]]:
         element = change.child_by_field_name(CHANGES[change.type])
         if element is not None and element.type == "subscript_expression":
             base = whole(element.child_by_field_name("argument"))
-            signs = (_OPERATORS.get(child.type) for child in change.children)
-            by = next((sign for sign in signs if sign in REDUCING), None)
             if base is not None:
-                yield base, by, element
+                yield base, sign_of(change), element
+
+
+def sign_of(change: Node) -> str | None:
+    """The operation of a reduction by whose sign an assignment is made, whatever it is to."""
+    signs = (_OPERATORS.get(child.type) for child in change.children)
+    return next((sign for sign in signs if sign in REDUCING), None)
 
 
 def operation(change: Node) -> str | None:

@@ -219,7 +219,8 @@ class Suspects(UpdatedVariables):
         own = own_of(where, self._placement.around(placed))
         calls = list(self._handed(where))
         arrays = (base for base, *_ in self._elements(placed))
-        changed = (*updates.changed(where), *(one.base for one in calls), *arrays)
+        inner = (one.base for one in self._in_members(where) if one.base is not None)
+        changed = (*updates.changed(where), *(one.base for one in calls), *arrays, *inner)
         every = [node for node in changed if node.text not in own]
         served = self._served(self._placement.loops_around(placed))
         every = every or [one.base for one in self._led_to(where) if one.base.text not in own]

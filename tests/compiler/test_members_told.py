@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from saying import said
 
+from ccc.frontend.elements import changed
 from ccc.frontend.structures import structure_of
+from ccc.frontend.syntax import parse_cuda
 from ccc.options import COLLECT, Options
 
 pytestmark = pytest.mark.usefixtures("few_headers")
@@ -70,6 +73,9 @@ def test_a_member_that_only_methods_may_name_is_not(update: str, tmp_path: Path)
         (b"struct S { float a; int b; };", ["a", "b"], ""),
         (b"class S { float a; public: int b; };", ["b"], "a"),
         (b"struct S : T { float a; private: int b; protected: int c; };", ["a"], "bc"),
+        (b"struct T { float a; }; struct S : public T { int b; };", ["b", "a"], ""),
+        (b"struct T { float a; }; struct S : private T { int b; };", ["b"], ""),
+        (b"struct T { float a; }; class S : T { public: int b; };", ["b"], ""),
         (b"template <class T> class S { T a{}; public: void f() { T b; } };", [], "a"),
     ],
 )
@@ -229,3 +235,70 @@ def test_to_remove_the_annotation_is_no_more_advised_where_something_else_is(
     )
     line, *_ = said(source.replace("CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
     assert "name those on the loop: reduction(+: s.x, s.y); or ask for strategy(flatten)" in line
+
+
+BESIDE = """struct Sums { float e[2]; float s; int n;
+    __device__ void add(float v) { e[0] += v; e[1] += v * v; s += v; n++; } };
+__global__ void k(const float *x, float *y, int n) {
+    Sums a{}; float2 p[2] = {}; float tot = 0;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0.5f) { float v = expf(x[i]); UPDATE }
+    }
+    y[threadIdx.x] = a.e[0] + a.e[1] + a.s + a.n + p[0].x + p[1].y + tot;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("update", "array", "clause", "variables"),
+    [
+        ("a.e[0] += v; a.e[1] += v * v; tot += v;", "a.e", "", "+: tot, variables"),
+        ("a.e[0] += v; a.e[1] += v * v; tot += v;", "a.e", "reduction(+: tot)", "+: variables"),
+        ("a.add(v);", "a.e", "", "+: a.s, a.n, variables"),
+        ("p[0].x += v; p[1].y += v * v; tot += v;", "p", "", "+: tot, variables"),
+    ],
+)
+def test_elements_beside_a_sum_are_named(
+    update: str, array: str, clause: str, variables: str, tmp_path: Path
+) -> None:
+    """They were not, and the clause for the sum was blamed."""
+    source = BESIDE.replace("UPDATE", update).replace("CLAUSE", clause)
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert f'"{array}", k.cu:' in line or f'("{array}"' in line or f'or "{array}"' in line
+    told = f'no reduction names elements of "{array}": if the loop only updates these, update'
+    assert f"; {told} plain variables in their place, and say so on the loop" in line
+    assert line.endswith(f": reduction({variables}); else remove the annotation [in k]")
+
+
+def test_what_a_member_that_is_a_pointer_leads_to_is_no_element_of_a_variable() -> None:
+    code = b"struct S { float *e; float f[2]; }; void k(S a, S *b) { a.e[0] += 1; a.f[0] += 1; }"
+    found = [one.array for one in changed(parse_cuda(code, []).root_node)]
+    assert found == [b"a.f"]
+
+
+INHERITED = """struct Base { float s; __device__ void add(float v) { s += v; } };
+struct Sums : Base { int n; float e; __device__ void take(float v) { CALL(v); n++; e += v; } };
+__global__ void k(const float *x, float *y, int n) {
+    Sums a; a.s = 0; a.n = 0; a.e = 0;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0.5f) a.take(expf(x[i]));
+    }
+    y[threadIdx.x] = a.s + a.n + a.e;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("call", ["add", "this->add", "Base::add"])
+def test_members_of_a_base_class_are_named(call: str, tmp_path: Path) -> None:
+    source = INHERITED.replace("CALL", call)
+    (line,) = said(source.replace("CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    found = re.search(r"reduction\(\+: ([\w., ]*)\)", line)
+    assert found is not None
+    assert {*found[1].split(", ")} == {"a.s", "a.e"}
+    assert said(source.replace("CLAUSE", found[0]), tmp_path, Options(strategy=COLLECT)) == []

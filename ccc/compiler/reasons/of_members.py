@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ccc.compiler.reasons.handing_on import all_of, else_remove, own, way_out
-from ccc.compiler.reasons.inquiry import Inquiry
+from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.reduction_clauses import clauses_of, served
 from ccc.frontend.structures import DeclaredStructure
 from ccc.frontend.updates import REDUCING
@@ -22,9 +22,17 @@ _ARRAYS = (
 )
 
 
+_ELEMENTS = (
+    "no reduction names elements of {}: if the loop only updates these, update plain variables in "
+    f"their place, and {ON_LOOP}: {{}}"
+)
+
+
 def of_members(asked: Inquiry) -> Inquiry:
     """Where it speaks of a reduction of a whole structure, or of a member that only methods may
     name, with what can be named in its place, and with the clauses that others need."""
+    if told := _of_elements(asked):
+        return asked.settled(told)
     whole = {name: one for name in asked.names if (one := _structure(asked, name))}
     if not whole:
         return asked
@@ -61,3 +69,20 @@ def _of_hidden(asked: Inquiry, name: str, by: str, found: DeclaredStructure) -> 
         return _ARRAYS.format(arrays, base, by) + way_out(asked, name)
     told = _HIDDEN.format(base, by) if found.private else _UNKNOWN.format(base, by, base)
     return told + else_remove(asked)
+
+
+def _of_elements(asked: Inquiry) -> str | None:
+    """What to do about arrays in what may be meant, if there are any, with the clauses that others
+    need."""
+    suspects, at, names = asked.suspects, asked.at, asked.names
+    arrays = suspects.elements(at, names)
+    plain = [found for one in arrays if (found := suspects.adds_up(at, one))]
+    is_alone = len(names) == 1 and bool(plain)
+    is_state = any(suspects.is_stepped(at, one.partition(".")[0]) for one in arrays)
+    if not arrays or is_alone or is_state or any(element for _, element in plain):
+        return None
+    operations = {by or None for made in arrays.values() for by in made}
+    clauses = served(asked, [one for one in names if one not in arrays])
+    by = operations.pop() if len(operations) == 1 else None
+    told = _ELEMENTS.format(all_of([*arrays]), clauses_of([*clauses, (by or "op", "variables")]))
+    return told + way_out(asked, *arrays)
