@@ -81,6 +81,13 @@ def is_needed_before(path: Node, loop: Node, name: bytes) -> bool:
     return asks_for(path, base) or any(use.text == base for use in before)
 
 
+def can_follow(path: Node, loop: Node, name: bytes) -> bool:
+    """Whether what calls in a path do to a variable could be done behind it, for all that an
+    iteration does with that before."""
+    uses = [use for use in identifiers_in(path) if use.text == name]
+    return not is_needed_before(path, loop, name) and not any(_repeats(one, loop) for one in uses)
+
+
 def goes_on(switch: Node) -> bool:
     """Whether a case with statements of its own goes on in the next one."""
     body = switch.child_by_field_name("body") if switch.type == "switch_statement" else None

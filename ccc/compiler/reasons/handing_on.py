@@ -128,6 +128,19 @@ def way_out(asked: Inquiry, *names: str) -> str:
     return _in_strategy(asked, names) + else_remove(asked)
 
 
+def behind_calls(asked: Inquiry, name: str) -> str:
+    """The same where it is functions that update a variable."""
+    found = asked.statements if asked.suspects.is_branch(asked.at) else None
+    is_asked = _is_for_tiles(asked.remark.asked)
+    if found is None or is_asked or behind.goes_on(found[0]):
+        return else_remove(asked)
+    every = [name, *(one for one in _others(asked) if one.partition(".")[0] != name)]
+    if not all(behind.can_follow(*found, one.partition(".")[0].encode()) for one in every):
+        return else_remove(asked)
+    way = _WAYS[Where.INSIDE] if len(every) == 1 else _EACH_INSIDE
+    return way.format(all_of(every)) + else_remove(asked)
+
+
 def by_no_reduction(asked: Inquiry, name: str) -> str:
     """What to do about a variable of a branch that is updated by another operation than those of
     reductions: what else that hands on has to be updated where that is."""

@@ -36,6 +36,7 @@ from ccc.compiler.reasons.of_loops import (
     with_unrolled,
 )
 from ccc.compiler.reasons.of_members import of_members
+from ccc.compiler.reasons.of_methods import of_methods
 from ccc.compiler.reasons.promised import promised
 from ccc.compiler.reasons.recursive import as_a_loop
 from ccc.compiler.reasons.respelled import named_narrow, respelled, shared_out
@@ -80,6 +81,7 @@ _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] =
     (of_members, CLAUSES),
     (of_companions, [Hint.MISUSED]),
     (settled, [Hint.MISUSED]),  # or a clause is lacking, of which those behind know
+    (of_methods, [Hint.REDUCTION]),
     (without_reduction, [Hint.REDUCTION]),
     (with_all_lacking, [Hint.MISUSED]),
     (with_lacking, None),  # which variables are meant is asked for in any case
