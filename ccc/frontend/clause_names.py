@@ -14,6 +14,7 @@ from ccc.errors import closest, did_you_mean, nearest, short
 from ccc.frontend import reductions, updates
 from ccc.frontend.declared_types import numbers_in
 from ccc.frontend.lambdas import outermost
+from ccc.frontend.one_use import is_pointed_from, is_read, is_whole, leads_elsewhere, update_of
 from ccc.frontend.syntax import (
     body_of,
     declarations,
@@ -33,12 +34,6 @@ _ACCESS = re.compile(r"\.|->")
 _PRAGMA = re.compile(rb"#[ \t]*pragma[^\n]*|_Pragma[ \t]*\([^)]*\)")
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include\b", re.M)
 _MEMBER = "field_expression"
-_READING = (
-    "binary_expression", "unary_expression", "condition_clause", "subscript_argument_list",
-    "return_statement",
-)  # fmt: skip
-"""What changes no variable that stands right in it."""
-
 _SUMS = ("+", "^")
 """The operations whose variables no branch may ask for to update them."""
 _FLAGS = ("&", "|")
@@ -80,13 +75,13 @@ class ClauseNames:
     def idle(self, placed: Placed) -> list[WrongName]:
         """Why naming variables has no effect, or does not fit."""
         unused = next(iter(self._unused_reductions(placed, placed.statement)), None)
-        read = self._of_uses(placed, _is_read)
+        read = self._of_uses(placed, is_read)
         kinds = {
             "is not in the loop": unused and self._unless_reached(placed, unused),
             "counts the iterations": self._counting_reduction(placed),
             "each iteration declares anew": next(iter(self.local_reductions(placed)), None),
             "the loop only reads": read and self._unless_reached(placed, read),
-            _NO_VARIABLE: self._of_uses(placed, _is_pointed_from),
+            _NO_VARIABLE: self._of_uses(placed, is_pointed_from),
         }
         found = (
             WrongName(f'the reduction has no effect on "{name}", which {why}', name)
@@ -258,7 +253,7 @@ class ClauseNames:
         uses, written = self._uses(placed), {ptx: sign for sign, ptx in REDUCTIONS.items()}
         for ptx, name in placed.pragma.reductions:
             operation = written[ptx]
-            found = {_update(use, name) for use in uses.get(name, ()) if not _is_read(use)}
+            found = {update_of(use, name) for use in uses.get(name, ()) if not is_read(use)}
             (other,) = found if len(found) == 1 else {None}
             other = other or reductions.kept(placed.statement, name)
             if other is None and operation in _FLAGS and name in uses:
@@ -321,9 +316,9 @@ class ClauseNames:
         uses = [use for use in identifiers_in(function) if use.text == base]
         loop = range(placed.statement.start_byte, placed.statement.end_byte)
         here = (use for use in uses if use.start_byte in loop)
-        by_method = any(_is_whole(use, len(members)) for use in here) if members else False
+        by_method = any(is_whole(use, len(members)) for use in here) if members else False
         home = function_around(placed.statement)
-        return None if by_method or any(_leads_elsewhere(use, home) for use in uses) else name
+        return None if by_method or any(leads_elsewhere(use, home) for use in uses) else name
 
     def _uses(self, placed: Placed) -> dict[str, list[Node]]:
         """Where the statement names variables, by their names; none if a macro may hold more."""
@@ -422,80 +417,3 @@ def _is_method(function: Node) -> bool:
 
 def _texts(names: Iterable[bytes]) -> list[str]:
     return [name.decode(errors="replace") for name in dict.fromkeys(names)]
-
-
-def _around(use: Node) -> tuple[Node, Node | None]:
-    """A variable with the parentheses around it, and what these stand in."""
-    around = use.parent
-    while around is not None and around.type == "parenthesized_expression":
-        use, around = around, around.parent
-    return use, around
-
-
-def _is_read(use: Node) -> bool:
-    """Whether a variable certainly is read only: calculated or compared with, or assigned."""
-    use, around = _around(use)
-    if around is None:
-        return False
-    if around.type == "init_declarator":
-        declared = around.child_by_field_name("declarator")
-        return declared is not None and declared.type == "identifier" and declared != use
-    if around.type == "assignment_expression":
-        return around.child_by_field_name("right") == use
-    return around.type in _READING
-
-
-def _is_pointed_from(use: Node) -> bool:
-    """Whether what a variable leads to is used, and not the variable itself."""
-    use, around = _around(use)
-    if around is None or around.type not in ("subscript_expression", "pointer_expression"):
-        return False
-    is_address = "&" in [child.type for child in around.children]
-    return not is_address and around.child_by_field_name("argument") == use
-
-
-def _is_whole(use: Node, members: int) -> bool:
-    """Whether a variable is used as a whole, or something in it that has a member so many members
-    deep, or a method of it is called."""
-    depth, around = 0, use.parent
-    while around is not None and around.type == _MEMBER:
-        call = around.parent
-        if call is not None and call.child_by_field_name("function") == around:
-            return True
-        depth, around = depth + 1, call
-    return depth < members
-
-
-def _leads_elsewhere(use: Node, home: Node | None) -> bool:
-    """Whether a variable's address is taken there, a reference gets it, or what may have some, or
-    a lambda knows it that is not the function at ``home``."""
-    node: Node = use
-    while node.parent is not None and node.parent.type in (_MEMBER, "parenthesized_expression"):
-        node = node.parent
-    around = node.parent
-    if around is None:
-        return False
-    if around.type == "pointer_expression":
-        return "&" in [child.type for child in around.children]
-    if around.type == "initializer_list" or use.type == "type_identifier":
-        return True  # as "Sums s{a, b};", or "Sums s(a, b);", which is taken for a function
-    if around.type == "argument_list" and around.parent is not None:
-        return around.parent.type == "init_declarator"
-    if around.type == "init_declarator":
-        declarator = around.child_by_field_name("declarator")
-        return declarator is not None and declarator.type == "reference_declarator"
-    inner = function_around(use)
-    return inner is not None and inner != home and inner.type == "lambda_expression"
-
-
-def _update(use: Node, name: str) -> str | None:
-    """How the assignment that a variable stands in changes that, as ``updates.operator`` says;
-    None where it stands in no such."""
-    around = use.parent
-    while around is not None and around.type not in updates.CHANGES:
-        around = around.parent
-    if around is None:
-        return None
-    changed = updates.whole(around.child_by_field_name(updates.CHANGES[around.type]))
-    is_own = changed is not None and changed.text == name.encode()
-    return updates.operator(around) if is_own else None
