@@ -18,18 +18,13 @@ from typing import TYPE_CHECKING
 
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register, Special, Symbol, Vector
-from ccc.ptx.operations import SCALES
+from ccc.ptx.operations import COPIES, COUNTS_ON, SCALES, SUMS
 
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
 
 ADDRESS = 64
 """The bits of a generic address."""
-
-_COPIES = frozenset({"mov", "selp"})
-_COUNTS_ON = _COPIES | {"add", "sub", "neg", "min", "max", "cvt", "and"}
-"""What makes an index of indices."""
-_SUMS = frozenset({"add", "sub", "mad"})
 
 
 class Indices:
@@ -47,7 +42,7 @@ class Indices:
 
     def _only_base(self, total: Instruction) -> Operand | None:
         """What a sum adds an index to."""
-        if total.name not in _SUMS or _is_narrow(total.operands[0]):
+        if total.name not in SUMS or _is_narrow(total.operands[0]):
             return None
         *others, last = total.operands[1:]
         if total.name == "mad":
@@ -68,7 +63,7 @@ class Indices:
                 continue
             seen.add(one)
             for maker in (made := self._makers(one)):
-                if maker.name in _COPIES:
+                if maker.name in COPIES:
                     worklist += maker.operands[1:3]
                 elif (base := self._only_base(maker)) is not None:
                     worklist.append(base)
@@ -95,7 +90,7 @@ class Indices:
             for maker in (made := self._makers(one)):
                 if maker.name in SCALES and self._is_product(maker):
                     worklist += maker.operands[3:]
-                elif maker.name not in _COUNTS_ON or any(map(_is_vector, maker.operands)):
+                elif maker.name not in COUNTS_ON or any(map(_is_vector, maker.operands)):
                     return False
                 elif not (maker.name == "and" and self._is_masked(maker)):
                     worklist += maker.operands[1:3]

@@ -39,6 +39,12 @@ COMPUTES_ADDRESSES = frozenset(
 """What makes an address of others, or an index for one."""
 SCALES = frozenset(("mul", "mad", "shl"))
 """What multiplies; of the operands before the last one, of ``mad``, none is an address."""
+COPIES = frozenset(("mov", "selp"))
+"""What gives one of its operands as it is."""
+COUNTS_ON = COPIES | {"add", "sub", "neg", "min", "max", "cvt", "and"}
+"""What makes an index of indices, without multiplying them."""
+SUMS = frozenset(("add", "sub", "mad"))
+"""What makes an address of one and an index."""
 HIGH_HALVES = {f"{name}.hi.{kind}": kind for name in ("mul", "mad") for kind in ("u32", "s32")}
 """What gives the high half of a product of two words, and the type of these."""
 ADDITIONS = ("add.s32", "add.u32")

@@ -452,32 +452,6 @@ def test_a_lock_that_is_given_back_by_an_index_read_anew_is_told_of_restrict(
     assert "; take it and give it back in the path, or before it" in line
 
 
-WORK = """struct Work { const INDEX *x; unsigned *y; int *next; INDEX n; };
-__global__ void k(Work work) {
-#pragma ccc for
-    for (INDEX i = atomicAdd(work.next, 1); i < work.n; i = atomicAdd(work.next, 1)) {
-        unsigned v = work.x[i];
-#pragma ccc if
-        if (v < 25) for (int t = 0; t < 30; ++t) v = v * v + i;
-        DONE
-    }
-}
-"""
-
-
-@pytest.mark.parametrize("index", ["int", "long long"])
-def test_members_of_a_structure_are_pointers_as_parameters_are(tmp_path: Path, index: str) -> None:
-    """What is written by one is not what the next iteration is fetched from by another."""
-
-    def told(done: str) -> list[str]:
-        source = WORK.replace("INDEX", index).replace("DONE", done)
-        return said(source, tmp_path, Options(strategy=COLLECT))
-
-    assert told("work.y[work.x[i]] = v;") == []
-    assert told("atomicAdd(&work.y[work.x[i] + 1], v);") == []
-    assert told("atomicSub(&work.next[work.x[i]], v);") != []
-
-
 BUILT = """#pragma ccc grid_stride
 __global__ void k(const unsigned *__restrict__ key, unsigned *R table, unsigned *R count, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
