@@ -372,7 +372,11 @@ measured with these and with all warps: values of portfolios 1.6, 0.84 and 1.02;
 1.48; twilight 1.4, 1.47 and 1.45; samples/integral_equation 3.6 (1.87 with a profile), 1.80 and
 1.62; distances of words 4.4, 3.29 and 3.20. What is expected of lists tells little: samples/bfs
 1.1, 12.4 and 11.5; samples/sssp 1.0, 3.7 and 3.5; a bucket of shortest paths 1.1, 1.63 and 1.90;
-ranks of pages 1.0, 1.07 and 1.16; angles of a mesh 1.1, 0.78 and 0.93."""
+ranks of pages 1.0, 1.07 and 1.16; angles of a mesh 1.1, 0.78 and 0.93.
+Where nobody tells lanes, or turns of a ``while``, the original's warps are kept all the same, if
+nothing is spilled for that. On an H200 (2026-11-30), with as many registers as ptxas likes and so:
+numbers of which none may be a prime 0.59 and 0.92, and of which one in eight may be 3.05 and 3.12;
+hot pixels, none 0.73 and 0.86, some 1.32 and 1.34; but samples/integral_equation 1.80 and 1.63."""
 SPILLED_FOR_MEMORY = 32
 """The same, so that as many warps as before hide what memory takes. On an H200 (2026-11-29), as
 fast as the original with the registers that ptxas likes and with that room: values of portfolios
