@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ccc.ir.nodes import Function, Instruction
-from ccc.ir.operands import Arguments, Symbol
-from ccc.ptx.barriers import counts_threads
+from ccc.ir.operands import Arguments, Immediate, Symbol
+from ccc.ptx.barriers import brings_the_warp_together, counts_threads
 from ccc.ptx.opcodes import STACK_OPERATIONS, Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.types import LANE
@@ -37,6 +37,17 @@ def allocates(instruction: Instruction) -> bool:
 def waits_elsewhere(instruction: Instruction) -> bool:
     """Whether a lane may wait in it for others that are not there, and do not come there."""
     return counts_threads(instruction.name, instruction.modifiers)
+
+
+def all_meet_at(instruction: Instruction) -> bool:
+    """Whether a lane passes it only when all lanes of its warp are there, or have ended."""
+    name, modifiers, operands = instruction.name, instruction.modifiers, instruction.operands
+    if instruction.guard is not None:
+        return False
+    if brings_the_warp_together(name, modifiers, operands):
+        return True
+    mask = operands[-1] if "sync" in modifiers and instruction.effects & Effect.COLLECTIVE else None
+    return isinstance(mask, Immediate) and mask.integer in (-1, 0xFFFFFFFF)
 
 
 @dataclass(frozen=True, slots=True)

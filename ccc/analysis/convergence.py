@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ccc.analysis.callees import callee, waits_elsewhere
+from ccc.analysis.callees import all_meet_at, callee, waits_elsewhere
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.markers import LOOPS
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Immediate
 from ccc.ptx.barriers import lets_threads_go
 from ccc.ptx.opcodes import Effect
 
@@ -260,19 +259,7 @@ def _polls_barrier(facts: Facts, label: str) -> bool:
 
 def _all_meet(facts: Facts, label: str) -> bool:
     """Whether all lanes of the warp wait for one another in a block."""
-    return any(
-        instruction.guard is None
-        and (
-            (instruction.effects & Effect.BARRIER and "arrive" not in instruction.modifiers)
-            or (
-                instruction.effects & Effect.COLLECTIVE
-                and "sync" in instruction.modifiers
-                and isinstance(instruction.operands[-1], Immediate)
-                and instruction.operands[-1].integer in (-1, 0xFFFFFFFF)
-            )
-        )
-        for instruction in facts.blocks[label].instructions
-    )
+    return any(map(all_meet_at, facts.blocks[label].instructions))
 
 
 def _obstacles(facts: Facts, target: str, loop: Loop) -> set[str]:

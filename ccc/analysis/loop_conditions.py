@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ccc.analysis.callees import all_meet_at
 from ccc.analysis.cfg import reachable
 from ccc.analysis.counted_ends import LoopCounters
 from ccc.analysis.defuse import only_maker
@@ -91,10 +92,12 @@ class LoopConditions:
 
     @cached_property
     def is_fenced(self) -> bool:
-        """Whether loads of the loop are done anew because a fence stands between."""
-        meets = Effect.BARRIER | Effect.COLLECTIVE
+        """Whether loads of the loop are done anew because a fence stands between.
+
+        Where all lanes meet in each turn, none of them goes round for another.
+        """
         return any(
-            (i.effects & Effect.FENCE and not i.effects & meets) or self.facts.callees.fences(i)
+            (i.effects & Effect.FENCE and not all_meet_at(i)) or self.facts.callees.fences(i)
             for i in self.body
         )
 

@@ -31,6 +31,19 @@ def waits_for_the_block(
     return is_of_block(name, modifiers) and len(number_and_counts(modifiers, operands)) == 1
 
 
+def brings_the_warp_together(
+    name: str, modifiers: tuple[str, ...], operands: Sequence[_Operand]
+) -> bool:
+    """Whether it is a barrier of the block that a lane passes only when all of its warp are there.
+
+    They come together to an aligned one, and all of the block's threads to one that counts none.
+    Who awaits copies of its own, or arrives at an ``mbarrier``, waits for no lane.
+    """
+    return is_of_block(name, modifiers) and (
+        not counts_threads(name, modifiers) or waits_for_the_block(name, modifiers, operands)
+    )
+
+
 def counts_threads(name: str, modifiers: tuple[str, ...]) -> bool:
     """Whether a thread waits there until others have come to such a barrier, wherever it stands.
 

@@ -27,7 +27,7 @@ from ccc.errors import Span
 from ccc.ir.edit import Emitter, retarget
 from ccc.ir.nodes import Block, Function, Instruction
 from ccc.passes.context_collection.members import CountedBranch
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.barriers import is_of_block
 from ccc.snippet import Snippet
 
 MEET = Snippet("""
@@ -81,6 +81,9 @@ def _is_meeting(instruction: Instruction, branch: CountedBranch, facts: Facts) -
     if facts.is_of_pass(instruction):
         told = [str(operand) for operand in instruction.operands]
         return waits_elsewhere(instruction) and told == [str(branch.among)]
-    if instruction.guard is not None or "arrive" in instruction.modifiers:
-        return False
-    return bool(instruction.effects & Effect.BARRIER) and not waits_elsewhere(instruction)
+    name, modifiers = instruction.name, instruction.modifiers
+    return (
+        instruction.guard is None
+        and is_of_block(name, modifiers)
+        and not waits_elsewhere(instruction)
+    )

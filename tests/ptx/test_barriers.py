@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ccc.ir.nodes import Instruction
-from ccc.ptx.barriers import is_of_block, number_and_counts
+from ccc.ptx.barriers import brings_the_warp_together, is_of_block, number_and_counts
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,21 @@ def test_which_operands_tell_the_barrier_and_the_threads(
 ) -> None:
     modifiers = Instruction(opcode).modifiers
     assert number_and_counts(modifiers, operands.split()) == told.split()
+
+
+@pytest.mark.parametrize(
+    ("opcode", "operands", "together"),
+    [
+        ("bar.sync", "0", True),
+        ("bar.sync", "1 64", True),
+        ("barrier.sync", "0", True),
+        ("barrier.sync", "1 64", False),
+        ("bar.arrive", "1 64", False),
+        ("cp.async.wait_group", "0", False),
+        ("mbarrier.try_wait.shared.b64", "%p [%r] %rd", False),
+        ("griddepcontrol.launch_dependents", "", False),
+    ],
+)
+def test_where_a_warp_comes_together(opcode: str, operands: str, together: bool) -> None:
+    one = Instruction(opcode)
+    assert brings_the_warp_together(one.name, one.modifiers, operands.split()) == together
