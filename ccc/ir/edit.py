@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ccc.errors import Span
 from ccc.ir.nodes import Block, Directive, Function, Guard, Instruction, MarkerNote
@@ -119,6 +119,17 @@ def retarget(function: Function, block: Block, old: str, new: str) -> None:
             labels = function.targets[target]
             function.targets[table] = tuple(new if label == old else label for label in labels)
             instruction.target = table
+
+
+def rename(function: Function, old: str, new: str) -> None:
+    """Give a variable that the function names another name."""
+
+    def change(leaf: Operand) -> Operand:
+        return replace(leaf, name=new) if isinstance(leaf, Symbol) and leaf.name == old else leaf
+
+    for one in function.instructions:
+        if any(symbol.name == old for symbol in one.symbols()):
+            one.operands = tuple(map_leaves(operand, change) for operand in one.operands)
 
 
 def substitute(

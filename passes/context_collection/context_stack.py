@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ccc.analysis.local_memory import Word
-from ccc.ir.edit import Emitter
+from ccc.ir.edit import Emitter, rename
 from ccc.ir.nodes import Block, Function, Instruction, Variable
 from ccc.ir.operands import Address, Immediate, Register, Symbol, Vector
 from ccc.passes.launch_shape import static_room
@@ -177,14 +177,34 @@ def reserve_stack(
     if is_dynamic:
         _put_at_the_end(kernel, share, users)
     elif total:
-        name = stack_name(function)
-        text = f".shared .align {ALIGNMENT} .b8 {name}[{total}]"
-        function.variables.append(Variable(name, "shared", "b8", total, ALIGNMENT, text))
+        _declare(kernel, total)
     return {
         "placement": "dynamic" if is_dynamic else "static",
         "stack_bytes": total,
         "dynamic_bytes_added": added(share, warps * WARP_SIZE) if is_dynamic else 0,
     }
+
+
+def _declare(kernel: Kernel, size: int) -> None:
+    """Declare the stacks, of so many bytes of a block.
+
+    Of a ``.weak`` kernel, as each file has that uses a template's, the linker keeps one, but adds
+    up what all of them declare inside. So nvcc declares their shared memory beside them, weak, too.
+    Other files may need more for theirs, or less: the size is part of the name.
+    """
+    function, name = kernel.function, stack_name(kernel.function)
+    is_weak = ".weak" in function.header.split(".entry")[0]
+    if is_weak:
+        own = function.names.free(f"{name}_{size}_{function.name}")
+        rename(function, name, own)
+        name = own
+    text = f".shared .align {ALIGNMENT} .b8 {name}[{size}]"
+    stacks = Variable(name, "shared", "b8", size, ALIGNMENT, text)
+    if is_weak:
+        kernel.declarations.append(f".weak {text};\n")
+        kernel.shared += (stacks,)
+    else:
+        function.variables.append(stacks)
 
 
 def _put_at_the_end(kernel: Kernel, share: int, users: Sequence[Instruction]) -> None:

@@ -296,3 +296,33 @@ def test_a_program_that_calls_what_another_file_promises(project: Project) -> No
     options = ["-arch=sm_90", "-rdc=true", "-o", "program", "--ccc-strict"]
     assert project("main.cu", "field.cu", *options) == ""
     assert (project.folder / "program").exists()
+
+
+@pytest.mark.slow
+def test_kernels_of_a_template_that_two_files_use_share_one_stack(project: Project) -> None:
+    """The linker keeps one of the kernels, but adds up what is declared inside of each."""
+    project.write("scale.cuh", TEMPLATE)
+    project.write("a.cu", '#include "scale.cuh"\nvoid other();\nint main() { use(); other(); }\n')
+    project.write("b.cu", '#include "scale.cuh"\nvoid other() { use(); }\n')
+    project("a.cu", "b.cu", "-arch=sm_90", "-rdc=true", "-o", "program", "--ccc-strict")
+    project("a.cu", "-arch=sm_90", "-rdc=true", "-ptx", "-o", "a.ptx")
+    (size,) = re.findall(r"\.weak \.shared .*context_stack_\d+_\w+\[(\d+)\];", project.read("a.ptx"))
+    assert 2 * int(size) > LEAST_SHARED_MEMORY
+
+
+LEAST_SHARED_MEMORY = 48 * 1024
+TEMPLATE = """\
+template <class T> static __device__ T roots(T v) {
+    for (int j = 0; j < 100; j++) v = T(0.5) * (v + T(2) / v);
+    return v;
+}
+template <class T> __global__ void scale(const T *__restrict__ x, T *__restrict__ y, int n) {
+#pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        T v = x[i];
+#pragma ccc if prob(0.1)
+        if (v > T(0.5)) y[i] = roots(v);
+    }
+}
+static void use() { scale<float><<<1, 32>>>(nullptr, nullptr, 0); }
+"""
