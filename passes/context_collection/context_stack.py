@@ -169,7 +169,7 @@ def reserve_stack(
     Returns:
         For the report: where the stacks are, and how many bytes of a block.
     """
-    function, total = kernel.function, share * warps
+    total = share * warps
     is_dynamic = total > static_room(kernel)
     for user in users:
         base, warp, _, stack = user.operands

@@ -306,7 +306,8 @@ def test_kernels_of_a_template_that_two_files_use_share_one_stack(project: Proje
     project.write("b.cu", '#include "scale.cuh"\nvoid other() { use(); }\n')
     project("a.cu", "b.cu", "-arch=sm_90", "-rdc=true", "-o", "program", "--ccc-strict")
     project("a.cu", "-arch=sm_90", "-rdc=true", "-ptx", "-o", "a.ptx")
-    (size,) = re.findall(r"\.weak \.shared .*context_stack_\d+_\w+\[(\d+)\];", project.read("a.ptx"))
+    declared = r"\.weak \.shared .*context_stack_\d+_\w+\[(\d+)\];"
+    (size,) = re.findall(declared, project.read("a.ptx"))
     assert 2 * int(size) > LEAST_SHARED_MEMORY
 
 
