@@ -10,7 +10,13 @@ from ccc.ir.nodes import Function
 from ccc.ir.operands import Register
 from ccc.pipeline import Kernel
 from ccc.ptx.dynamic_stack import ALIGNMENT, added
-from ccc.ptx.occupancy import limits, most_registers, occupancy, warps_with_registers
+from ccc.ptx.occupancy import (
+    limits,
+    most_registers,
+    occupancy,
+    shared_of_each,
+    warps_with_registers,
+)
 from ccc.ptx.types import DEFAULT_SHARED_BYTES, MAX_BLOCK_THREADS, WARP_SIZE
 from ccc.snippet import Snippet
 
@@ -97,6 +103,20 @@ def shared_bytes(kernel: Kernel) -> int | None:
     unit = max([ALIGNMENT, *(variable.alignment for variable in variables)])
     sizes = [kernel.callee_shared_bytes, *(variable.bytes or 0 for variable in variables)]
     return sum(-(-size // unit) * unit for size in sizes) + kernel.dynamic_shared_bytes
+
+
+def leave_room_for_blocks(kernel: Kernel) -> None:
+    """Let a block have no more than leaves room for as many as the author wants at once."""
+    if share := share_of_each(kernel):
+        kernel.shared_limit = min(kernel.shared_limit, share)
+
+
+def share_of_each(kernel: Kernel) -> int | None:
+    """The bytes that each of the blocks may have which the author wants at once, such as those that
+    wait for one another; None where he says nothing, or those of the original have no room."""
+    blocks = kernel.function.limits.get(LEAST_BLOCKS, (0,))[0]
+    share = shared_of_each(kernel.arch, blocks) if blocks > 0 else 0
+    return share if share >= max(shared_bytes(kernel) or 0, 1) else None
 
 
 def static_room(kernel: Kernel) -> int:

@@ -10,7 +10,14 @@ from dataclasses import replace
 from ccc.analysis.paths.locate import copies
 from ccc.errors import CccError
 from ccc.passes.context_collection.layout import Plan, on_paper
-from ccc.passes.launch_shape import SIZES, known_block_size, shared_bytes, shared_room
+from ccc.passes.launch_shape import (
+    LEAST_BLOCKS,
+    SIZES,
+    known_block_size,
+    share_of_each,
+    shared_bytes,
+    shared_room,
+)
 from ccc.passes.strategies.strategy import WORD_BYTES, Choice
 from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.dynamic_stack import added
@@ -99,9 +106,17 @@ def _too_large(kernel: Kernel, plan: Plan, every: int) -> str:
     return (
         f"its context of {entry} bytes a task does not {IN_SHARED_MEMORY} for "
         f"blocks of {block} threads beside the {used} bytes in use (a block would have {total} and "
-        f"gets {_used(kernel) + shared_room(kernel)})"
+        f"gets {_gets(kernel)})"
         f"{_what_fits(kernel, needed, _smaller_context(kernel, plan), every, alike)}"
     )
+
+
+def _gets(kernel: Kernel) -> str:
+    """The bytes that a block gets, and why if it could have more."""
+    is_shared_out = share_of_each(kernel) == kernel.shared_limit < DEFAULT_SHARED_BYTES
+    blocks = kernel.function.limits[LEAST_BLOCKS][0] if is_shared_out else 0
+    gets = f"{_used(kernel) + shared_room(kernel)}"
+    return gets + (f", as {blocks} are to have room at once" if is_shared_out else "")
 
 
 def _smaller_context(kernel: Kernel, plan: Plan) -> str:

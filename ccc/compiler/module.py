@@ -18,6 +18,7 @@ from ccc.ir.nodes import Function, FunctionText, Instruction, Module, Variable
 from ccc.ir.verify import verify
 from ccc.options import Options
 from ccc.parse import NotRepresentable, parse_files, parse_function, parse_variables
+from ccc.passes.launch_shape import leave_room_for_blocks
 from ccc.pipeline import Kernel, Withdrawn
 from ccc.ptx.occupancy import KB, limits
 from ccc.ptx.opcodes import TYPED, Effect
@@ -237,6 +238,7 @@ class ModuleContext:
         asks = any(s.name == DYNAMIC_SIZE for i in instructions for s in i.specials())
         kernel.takes_dynamic = not (asks or kernel.unseen_callee or self._launches)
         kernel.shared_limit = self._shared_limit()
+        leave_room_for_blocks(kernel)
         arrays = (v.alignment for v in self._shared.values() if v.bytes is None)
         kernel.dynamic_alignment = max([kernel.dynamic_alignment, *arrays])
 

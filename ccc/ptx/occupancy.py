@@ -237,6 +237,17 @@ def _by_registers(registers: int, warps: int) -> int:
     return warps_with_registers(registers) // warps
 
 
+def shared_of_each(arch: str, blocks: int) -> int:
+    """The most bytes of shared memory of a block of which so many are to fit.
+
+    >>> shared_of_each("sm_90", 1), shared_of_each("sm_89", 6)
+    (232448, 15872)
+    """
+    room = likely_limits(arch)
+    share = room.shared_kb * KB // blocks // room.shared_step * room.shared_step
+    return share - room.shared_kb_reserved * KB
+
+
 def _by_shared(room: Limits, shared_bytes: int) -> int:
     """How many blocks find shared memory."""
     if shared_bytes > room.shared_kb_block * KB:

@@ -111,6 +111,26 @@ def test_arrays_of_other_files_count_with_their_size() -> None:
     assert path(kernel(module))["applied"]
 
 
+@pytest.mark.parametrize(
+    ("blocks", "used", "applied"), [(16, 0, True), (16, 9300, False), (17, 9999, True)]
+)
+def test_as_many_blocks_have_room_as_the_author_wants_at_once(
+    blocks: int, used: int, applied: bool
+) -> None:
+    """Of 164 KB one of 16 gets 10,496 bytes, less 1 KB; of those that never had room each may grow.
+
+    Blocks that wait for one another, at a barrier of the whole grid, stand still if some of them
+    are not resident.
+    """
+    own = f".shared .align 4 .b8 own[{used}];\n" if used else ""
+    text = kernel(own, uses("own") if used else "")
+    text = text.replace(".maxntid", f".minnctapersm {blocks}\n.maxntid")
+    found = path(text)
+    assert found["applied"] == applied
+    if not applied:
+        assert f"gets 9472, as {blocks} are to have room at once" in found["reason"]
+
+
 MOST = 227 * 1024
 """Of a block on the architecture that the dynamic tests are for."""
 
