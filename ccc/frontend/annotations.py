@@ -32,6 +32,10 @@ _SPACE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STATEMENT_WORD = re.compile(rb"(?:\w+\s*:\s*|\[\[[^\]]*\]\]\s*)*(?:for|while|do|if|switch)\b")
 _OF_LAMBDA = re.compile(rb"(?<=\])[ \t]*(?:__attribute__\(\(\w+\)\)[ \t]*)+(?=[({])")
 """What __device__ becomes before a lambda's parameters, where the parser expects none."""
+_OF_KERNEL = re.compile(
+    rb"\b__(?:cluster_dims|block_size|maxnreg)__\s*\((?:[^()]|\([^()]*\))*\)"
+)
+"""What the parser does not know in a kernel's head, between its other words."""
 CONTINUED = "; remove the backslash at the end of the line, which makes the next one a part of this"
 _HEAD = 200
 """Characters of a statement that are enough to know it again."""
@@ -242,6 +246,7 @@ def _blanked(code: bytes, ranges: list[tuple[int, int]]) -> bytes:
     for start, end in ranges:
         own = _ANY_PRAGMA.sub(lambda m: m[0].translate(_SPACES), code[start:end])
         own = _OF_LAMBDA.sub(lambda m: b" " * len(m[0]), own)
+        own = _OF_KERNEL.sub(lambda m: m[0].translate(_SPACES), own)
         own = _NUMBERS.sub(lambda m: _without_tables(m[0]), own)
         parts += [b" " * (start - at), own]
         at = end

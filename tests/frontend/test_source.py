@@ -443,3 +443,21 @@ def test_marking_adds_only_markers_and_braces(body: str) -> None:
         r'asm volatile\("[^"]*"\);|_Pragma\("unroll 1"\)|[{}\s]', "", in_assembly(marked.text)
     )
     assert plain == re.sub(r"[{}\s]", "", strip(loop(body)))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "__cluster_dims__(2, 1, 1)",
+        "__maxnreg__(64)",
+        "__block_size__((64, 1, 1), (2, 1, 1))",
+        "__launch_bounds__(64) __cluster_dims__(1)",
+    ],
+)
+@pytest.mark.parametrize("head", ["void {} k", "{} void k"])
+def test_what_cuda_says_of_a_kernel_may_stand_anywhere_in_its_head(head: str, said: str) -> None:
+    kernel = f"__global__ {head.format(said)}(int *x, int n)"
+    text = f"#pragma ccc grid_stride\n{kernel} {{\n#pragma ccc if\n    if (x[0]) x[1] = n;\n}}\n"
+    marked = mark(text, "k.cu", macros={})
+    assert "ccc.grid_stride" in marked.text
+    assert kernel in marked.text
