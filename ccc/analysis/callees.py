@@ -161,6 +161,11 @@ class Callees:
             )
         return known[name]
 
+    def of_system(self, name: str) -> Effect | None:
+        """What a function of the driver's does to the program's memory; None for any other, such as
+        one of the file's own of that name, which nvcc has called in its place."""
+        return None if self.load(name) is not None else SYSTEM_CALLS.get(name)
+
     def reachable(self, name: str) -> Iterator[Function | None]:
         """That function and all it may call, itself or through others; None for an unknown one.
 
@@ -170,7 +175,7 @@ class Callees:
         while worklist:
             name = worklist.pop()
             function = self.load(name)
-            if function is None and (name in SYSTEM_CALLS or name in self.promised):
+            if self.of_system(name) is not None or (function is None and name in self.promised):
                 continue
             yield function
             for instruction in function.instructions if function else ():

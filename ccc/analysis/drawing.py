@@ -18,7 +18,6 @@ from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.operations import INVERSE, SWAPPED, UNSIGNED
-from ccc.ptx.system_calls import SYSTEM_CALLS
 
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
@@ -71,7 +70,10 @@ def is_taken_back(atomic: Instruction, slices: LoopConditions, facts: Facts) -> 
     name in one around it."""
     mine = roots(atomic, facts)
     for instruction in slices.body:
-        if instruction.effects & Effect.CALL and callee(instruction) not in SYSTEM_CALLS:
+        if (
+            instruction.effects & Effect.CALL
+            and facts.callees.of_system(callee(instruction)) is None
+        ):
             return True
         if instruction is not atomic and _may_write_it(instruction, atomic, facts):
             others = roots(instruction, facts)

@@ -37,7 +37,6 @@ from ccc.ir.markers import ARMS, LOOPS
 from ccc.ir.nodes import Block, Instruction, MarkerNote
 from ccc.ir.operands import Address, Immediate, Register, registers
 from ccc.ptx.opcodes import Effect, extends_sign
-from ccc.ptx.system_calls import SYSTEM_CALLS
 
 if TYPE_CHECKING:
     from ccc.analysis.dominators import Loop
@@ -75,7 +74,9 @@ def all_idle(facts: Facts, left: Collection[int]) -> bool:
 def _calls_each_once(facts: Facts) -> bool:
     """Whether a kernel calls no function twice, unless that is known to have an effect."""
     names = [callee(one) for one in facts.function.instructions if one.effects & Effect.CALL]
-    return all(names.count(name) == 1 or name in SYSTEM_CALLS for name in names)
+    return all(
+        names.count(name) == 1 or facts.callees.of_system(name) is not None for name in names
+    )
 
 
 def _is_idle(facts: Facts, block: Block, left: Collection[int]) -> bool:

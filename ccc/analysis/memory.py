@@ -19,7 +19,7 @@ from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Arguments, Operand, Register, Symbol
 from ccc.ir.parameters import DoesNotFit, Part, accesses
 from ccc.ptx.opcodes import ATOMIC, Effect
-from ccc.ptx.system_calls import SYSTEM_CALLS
+from ccc.ptx.types import STRONG
 
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
@@ -47,30 +47,41 @@ _ORDERS = Effect.FENCE | Effect.OPAQUE
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """Where an instruction may read and write, or a function."""
+    """Where an instruction may read and write, or a function; ``strongly`` is where it reads what
+    others may be writing (PTX ISA 8.6, strong operations)."""
 
     reads: Places = frozenset()
     writes: Places = frozenset()
+    strongly: Places = frozenset()
 
     @staticmethod
-    def of(places: Places, effects: Effect) -> MemoryUse:
+    def of(places: Places, effects: Effect, *, is_strong: bool = False) -> MemoryUse:
         """That some places are read, written, or both."""
         nowhere: Places = frozenset()
         return MemoryUse(
             places if effects & Effect.READ else nowhere,
             places if effects & Effect.WRITE else nowhere,
+            places if is_strong and effects & Effect.READ else nowhere,
         )
 
     def __or__(self, other: MemoryUse) -> MemoryUse:
-        return MemoryUse(self.reads | other.reads, self.writes | other.writes)
+        return MemoryUse(
+            self.reads | other.reads, self.writes | other.writes, self.strongly | other.strongly
+        )
 
     def conflicts(self, other: MemoryUse) -> bool:
-        """Whether the order of the two may matter: one may write what the other touches."""
-        return bool(self.writes & (other.reads | other.writes) or self.reads & other.writes)
+        """Whether the order of the two may matter: one may write what the other touches, or both
+        see what others write meanwhile, of which the later one sees no older state (PTX ISA 8.9.2,
+        coherence)."""
+        return bool(
+            self.writes & (other.reads | other.writes)
+            or self.reads & other.writes
+            or self.strongly & other.strongly
+        )
 
 
 NOTHING = MemoryUse()
-ANYTHING = MemoryUse(EVERY_SPACE, EVERY_SPACE)
+ANYTHING = MemoryUse(EVERY_SPACE, EVERY_SPACE, EVERY_SPACE)
 
 
 class VisibleMemory:
@@ -137,9 +148,11 @@ class VisibleMemory:
             return ANYTHING
         if not effects & ATOMIC or instruction.space == "local":
             return NOTHING
-        if instruction.space in EVERY_SPACE:
-            return MemoryUse.of(frozenset({instruction.space}), effects)
-        return MemoryUse.of(self._behind(self.origins.of_access(instruction)), effects)
+        is_strong = not STRONG.isdisjoint(instruction.modifiers)
+        places: Places = frozenset({instruction.space})
+        if instruction.space not in EVERY_SPACE:
+            places = self._behind(self.origins.of_access(instruction))
+        return MemoryUse.of(places, effects, is_strong=is_strong)
 
     def _behind(self, pointers: Pointers) -> Places:
         """Where generic addresses may lead that are made from some pointers, None for unknown."""
@@ -157,13 +170,14 @@ class VisibleMemory:
 
     def _find_of_call(self, call: Instruction) -> MemoryUse:
         name = callee(call)
-        if name in SYSTEM_CALLS:
-            return MemoryUse.of(EVERY_SPACE, SYSTEM_CALLS[name])
+        if (effects := self.facts.callees.of_system(name)) is not None:
+            return MemoryUse.of(EVERY_SPACE, effects)
         if self.facts.callees.is_promised(name):
             places = self._given(call)
-            return MemoryUse(places, places)
+            return MemoryUse(places, places, places)
         inside = touch_of_function(name, self.facts)
-        return MemoryUse(self._as_told(inside.reads, call), self._as_told(inside.writes, call))
+        told = (inside.reads, inside.writes, inside.strongly)
+        return MemoryUse(*(self._as_told(places, call) for places in told))
 
     def _as_told(self, places: Places, call: Instruction) -> Places:
         found: set[Place] = set()

@@ -17,7 +17,6 @@ from ccc.ir.nodes import Function, Instruction, Variable
 from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol, leaves
 from ccc.ir.parameters import accessed
 from ccc.ptx.opcodes import RENAMES, Effect
-from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.types import MAY_BE_LOCAL
 
 FRAME = "__local_depot"
@@ -227,8 +226,7 @@ class PointsTo:
                 yield self._manner(callee(call), number), found
 
     def _manner(self, name: str, number: int) -> Handed:
-        if name in SYSTEM_CALLS:
-            effect = SYSTEM_CALLS[name]
+        if (effect := self.callees.of_system(name)) is not None:
             return Handed(bool(effect & Effect.READ), bool(effect & Effect.WRITE), False, False)
         if self.callees.is_promised(name):
             return Handed(reads=True, writes=True, keeps=False, returns=True)

@@ -33,7 +33,6 @@ from ccc.analysis.settled import is_settled, stays_taken
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register
 from ccc.ptx.opcodes import KEEPING, LOADS, STAYING, Effect
-from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.types import ANEW, TYPES
 
 if TYPE_CHECKING:
@@ -448,7 +447,7 @@ def _is_of_its_place(load: Instruction, swap: Instruction, slices: LoopCondition
 
 def _callee_reads(call: Instruction, facts: Facts) -> bool:
     """Whether the result of a call may depend on memory that changes."""
-    if callee(call) in SYSTEM_CALLS or not callee(call):
+    if not callee(call) or facts.callees.of_system(callee(call)) is not None:
         return False
     if facts.callees.is_promised(callee(call)):
         return True

@@ -157,3 +157,23 @@ def test_a_summary_names_parameters() -> None:
     (known,) = (parse_function(one) for one in parse_module(text, "k.ptx").functions)
     facts = Facts(known, Callees({known.name: known}.get))
     assert facts.memory.of_all(known.instructions) == MemoryUse(writes=frozenset({Behind(0, 0)}))
+
+
+STRONG = MemoryUse(GLOBAL, strongly=GLOBAL)
+
+
+@pytest.mark.parametrize("load", ["ld.relaxed.gpu.global.u32", "ld.weak.global.u32"])
+def test_of_two_looks_at_what_others_write_the_later_sees_no_older_state(load: str) -> None:
+    one = touch(f"{load} %r2, [%rd2];")
+    assert one == (STRONG if "relaxed" in load else MemoryUse(GLOBAL))
+    assert one.conflicts(one) == ("relaxed" in load)
+    assert touch(call("look", "%rd2"), look=f"{load} %r2, [%rd1];") == one
+    assert not STRONG.conflicts(MemoryUse(GLOBAL))
+
+
+def test_a_function_of_the_program_may_have_the_name_of_one_of_the_driver() -> None:
+    assert touch(call("malloc", "%rd2")) == NOTHING
+    assert touch(call("malloc", "%rd2"), malloc="st.global.u32 [total], %r1;") == WRITES_TOTAL
+
+
+WRITES_TOTAL = MemoryUse(writes=GLOBAL)

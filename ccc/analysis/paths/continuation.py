@@ -46,7 +46,7 @@ from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Register, Special
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.operations import EXTREMES
-from ccc.ptx.types import LANE
+from ccc.ptx.types import LANE, STRONG
 
 OF_ATOMIC = (
     "if it counts iterations, let nothing else in the loop access that counter, and let only the "
@@ -274,6 +274,12 @@ def _check_owner(
         )
     if culprit is not None and not may_load and _is_left_alone(culprit, writes, facts):
         _refuse_nothing(path, facts)
+    if culprit is not None and not STRONG.isdisjoint(culprit.modifiers):
+        raise Refused(
+            "the next iteration needs what is read after the path of a place that others may be "
+            "writing, and so does what goes with the task, which would read it again"
+            f"{at(culprit)}; read it before the path"
+        )
     if culprit is not None:
         raise Refused(
             "the next iteration needs a value that is read after the path and may depend on what "
@@ -292,9 +298,11 @@ def _call_that_gives(result: Instruction, path: CheckedPath, facts: Facts) -> In
 
 
 def _is_left_alone(load: Instruction, writes: Sequence[Instruction], facts: Facts) -> bool:
-    """Whether a load gives the same before a task and in it."""
+    """Whether a load gives the same before a task and in it: a strong one is for what others may be
+    writing."""
     return (
         load.name == "ld"
+        and STRONG.isdisjoint(load.modifiers)
         and load.effects == Effect.READ
         and load.space in EVERY_SPACE
         and not facts.memory.conflict([load], writes)

@@ -100,7 +100,7 @@ def _hardware_special(instruction: Instruction) -> Special | None:
 
 def _called(function: Function, load: Load) -> Iterator[tuple[str, Function | None]]:
     """The functions it may call, itself or through others; None for one that is not known."""
-    seen = set(SYSTEM_CALLS)
+    seen = {name for name in SYSTEM_CALLS if load(name) is None}
     worklist = [function]
     while worklist:
         for instruction in worklist.pop().instructions:
