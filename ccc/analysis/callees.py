@@ -65,7 +65,8 @@ class Callees:
 
     Those of other files that are ``promised`` wait for nobody, do not ask which thread calls, and
     use no memory but their own stack, and what they are given pointers to. ``texts`` are the
-    strings of the module that nobody writes, by the names of their variables.
+    strings of the module that nobody writes, by the names of their variables. ``unsized`` are its
+    arrays of shared memory without a size.
 
     ``manners`` remembers what :mod:`ccc.analysis.points_to` found out about their parameters,
     ``spinning`` what :mod:`ccc.analysis.spinning` did about their loops, ``touches`` what
@@ -77,10 +78,12 @@ class Callees:
         load: Callable[[str], Function | None],
         promised: Collection[str] = frozenset(),
         texts: Mapping[str, str] = MappingProxyType({}),
+        unsized: Collection[str] = (),
     ):
         self.load = load
         self.promised = frozenset(promised)
         self.texts = texts
+        self.unsized = sorted(unsized)
         self.manners: dict[tuple[str, int], Handed] = {}
         self.spinning: dict[str, bool] = {}
         self.touches: dict[str, MemoryUse] = {}
@@ -89,6 +92,11 @@ class Callees:
         self._fences: dict[str, bool] = {}
         self._knows_lane: dict[str, bool] = {}
         self._allocates: dict[str, bool] = {}
+
+    def place_of(self, variable: str) -> str:
+        """The name of what lies where a variable of the module does: arrays without a size are all
+        dynamic shared memory, and begin at one place."""
+        return self.unsized[0] if variable in self.unsized else variable
 
     def is_promised(self, name: str) -> bool:
         """Whether a function cannot be looked into, and something is promised of it."""

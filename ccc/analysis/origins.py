@@ -68,6 +68,7 @@ class Origins:
         self.through_memory = through_memory
         self._parameters = [parameter.name for parameter in facts.function.parameters]
         self._own = {v.name for v in facts.function.variables if v.space == "local"}
+        self._place_of = facts.callees.place_of
         self._indices = Indices(facts)
         self._known: dict[tuple[Operand, ...], Pointers] = {}
 
@@ -107,7 +108,7 @@ class Origins:
                 return None
             value = maker.operands[1]
         if isinstance(value, Symbol) and value.name not in self._parameters and not value.offset:
-            return Pointer(value.name)
+            return Pointer(self._place_of(value.name))
         return None
 
     def _find(self, values: Iterable[Operand]) -> Pointers:
@@ -120,7 +121,7 @@ class Origins:
                 continue
             seen.add(value)
             if isinstance(value, Symbol) and value.name not in self._parameters:
-                found.add(Pointer(value.name))
+                found.add(Pointer(self._place_of(value.name)))
             elif isinstance(value, Register) and (made := self.facts.makers.get(value)):
                 for maker in made:
                     pointer = self._parameter(maker, value) or self._loaded(maker, value)
@@ -172,7 +173,7 @@ class Origins:
             distance += step.integer or 0
             base = maker.operands[1]
         if isinstance(base, Symbol) and base.name not in self._parameters:
-            return Pointer(base.name, base.offset + distance)
+            return Pointer(self._place_of(base.name), base.offset + distance)
         return None
 
 

@@ -103,7 +103,8 @@ class ModuleContext:
         except CccError as obstacle:  # whatever they are, no function is changed then
             variables, self._obstacle = [], obstacle
         self._shared = {v.name: v for v in variables if v.space == "shared"}
-        self._callees = Callees(self.load, promised, literals(variables))
+        unsized = {name for name, variable in self._shared.items() if variable.bytes is None}
+        self._callees = Callees(self.load, promised, literals(variables), unsized)
         self._files = parse_files(module.text)
         self._options = options
         self._tuned = tuned
