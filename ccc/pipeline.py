@@ -171,6 +171,9 @@ class Kernel:
     dynamic_shared_bytes: int | None = 0
     shared_limit: int = DEFAULT_SHARED_BYTES
     takes_dynamic: bool = True
+    stack_warps: int | None = None
+    """For how many warps of a block there are to be stacks, if not for all; the others run their
+    loops as they were."""
     dynamic_alignment: int = ALIGNMENT
     arch: str = ""
     registers: int | None = None

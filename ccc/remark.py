@@ -58,6 +58,8 @@ ASKED_IN = "asked_in"
 CALLS = "calls"
 """What the report calls in how many places the function of an annotation is called, if in several.
 """
+STACK_THREADS = "stack_threads"
+"""What the report calls for how many threads of a block there are stacks, if there may be more."""
 IN_SHARED_MEMORY = "fit into shared memory"
 """Words of what is said of stacks that have no room."""
 PLACE = re.compile(r"PTX line \d+: .*?;\)")

@@ -90,6 +90,17 @@ def _product(sizes: tuple[int, ...]) -> int:
     return product
 
 
+def is_block_size_known(kernel: Kernel) -> bool:
+    """Whether anybody says how large its blocks are; else they are taken to be the largest."""
+    return bool(kernel.options.max_block) or any(one in kernel.function.limits for one in SIZES)
+
+
+def stack_warps(kernel: Kernel) -> int:
+    """For how many warps of a block there are stacks, the first ones."""
+    most = -(-known_block_size(kernel.function, kernel.options.max_block) // WARP_SIZE)
+    return min(most, kernel.stack_warps or most)
+
+
 def shared_bytes(kernel: Kernel) -> int | None:
     """The bytes of shared memory that the kernel has already; None where that is not known.
 

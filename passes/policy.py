@@ -21,9 +21,11 @@ from ccc.ir.markers import Marker
 from ccc.options import Request
 from ccc.passes.context_collection.layout import on_paper
 from ccc.passes.launch_shape import (
+    is_block_size_known,
+    stack_warps,
     static_room,
 )
-from ccc.passes.room import first_without_room, no_room, resident, room_of, warps_of, why_no_stacks
+from ccc.passes.room import first_without_room, no_room, resident, room_of, why_no_stacks
 from ccc.passes.strategies.engage import NOT_ALONE, is_of_others
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.merge import merging
@@ -50,6 +52,7 @@ from ccc.passes.thresholds import (
     MOST_TURNS,
     MOST_TURNS_APART,
     ON_REQUEST,
+    SHORT_LOOP_LENGTH,
     TURNS_LENGTH,
 )
 from ccc.pipeline import Kernel, PathRecord
@@ -340,6 +343,24 @@ def batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) -> 
     return copies * words <= BATCH_REGISTERS and strategy.iterations * length <= BATCH_LENGTH
 
 
+def may_lack_stacks(paths: Sequence[Path], kernel: Kernel) -> bool:
+    """Whether warps beyond those of a usual block may run loops as they were: nobody says how large
+    blocks are, and the loops are not too long to be there twice."""
+    return not is_block_size_known(kernel) and all(
+        instruction_count(path.loop.loop.blocks, kernel.facts) <= SHORT_LOOP_LENGTH
+        for path in paths
+    )
+
+
+def lacks_room(decision: Decision, kernel: Kernel) -> bool:
+    """Whether what is asked for in a loop, or all that is possible, takes too much memory if every
+    warp of the largest block has a stack."""
+    asked = {str(path.request) for path in decision.paths}
+    named = [one for one in decision.strategies if one.name in asked]
+    choices = [Choice(decision, one, 0) for one in named or decision.strategies]
+    return bool(choices) and all(on_paper(one).share > room_of(kernel) for one in choices)
+
+
 def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -> Choice:
     """Take the first strategy whose stacks fit in static shared memory, or in dynamic where it is
     asked for; else, in dynamic, the first of those that leave most blocks resident.
@@ -363,7 +384,7 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
     if not decision.strategies:
         staying = tuple((one.record, one.path.stays) for one in decision.paths if one.path.stays)
         return Choice(decision, LEAVE, start, staying)
-    room, static = room_of(kernel), max(static_room(kernel), 0) // warps_of(kernel)
+    room, static = room_of(kernel), max(static_room(kernel), 0) // stack_warps(kernel)
     asked = {str(path.request) for path in decision.paths}
     strategies = [
         one for one in decision.strategies if alone or one.iterations == 1 or one.name in asked

@@ -13,10 +13,12 @@ from ccc.passes.context_collection.layout import Plan, on_paper
 from ccc.passes.launch_shape import (
     LEAST_BLOCKS,
     SIZES,
+    is_block_size_known,
     known_block_size,
     share_of_each,
     shared_bytes,
     shared_room,
+    stack_warps,
 )
 from ccc.passes.strategies.strategy import WORD_BYTES, Choice
 from ccc.pipeline import Kernel, PathRecord
@@ -61,18 +63,13 @@ def why_no_stacks(kernel: Kernel) -> str | None:
     return None
 
 
-def warps_of(kernel: Kernel) -> int:
-    """The warps of the largest block of a kernel."""
-    return -(-known_block_size(kernel.function, kernel.options.max_block) // WARP_SIZE)
-
-
 def _used(kernel: Kernel) -> int:
     return shared_bytes(kernel) or 0
 
 
 def room_of(kernel: Kernel) -> int:
     """The bytes that a warp can have: none where the kernel has more than a block gets already."""
-    return max(shared_room(kernel), 0) // warps_of(kernel)
+    return max(shared_room(kernel), 0) // stack_warps(kernel)
 
 
 def first_without_room(choice: Choice, kernel: Kernel, room: int) -> tuple[PathRecord, str]:
@@ -97,11 +94,11 @@ def first_without_room(choice: Choice, kernel: Kernel, room: int) -> tuple[PathR
 def _too_large(kernel: Kernel, plan: Plan, every: int) -> str:
     """What is said of a path without room, where ``every`` one of its loop would take so many bytes
     a warp."""
-    block = known_block_size(kernel.function, kernel.options.max_block)
-    used = _used(kernel) + plan.stack.offset * warps_of(kernel)
+    block = stack_warps(kernel) * WARP_SIZE
+    used = _used(kernel) + plan.stack.offset * stack_warps(kernel)
     needed = plan.end
     entry = (plan.end - plan.stack.offset) // plan.stack.entries
-    total = _used(kernel) + needed * warps_of(kernel)
+    total = _used(kernel) + needed * stack_warps(kernel)
     alike = len(copies(plan.path.marker, kernel.facts))
     return (
         f"its context of {entry} bytes a task does not {IN_SHARED_MEMORY} for "
@@ -132,11 +129,6 @@ def no_room(kernel: Kernel, share: int) -> str:
     return f"its stacks do not {IN_SHARED_MEMORY}{beside}{_what_fits(kernel, share)}"
 
 
-def _is_size_known(kernel: Kernel) -> bool:
-    """Whether anybody says how large its blocks are; else they are taken to be the largest."""
-    return bool(kernel.options.max_block) or any(one in kernel.function.limits for one in SIZES)
-
-
 def _what_fits(
     kernel: Kernel, share: int, smaller_context: str = "", every: int = 0, alike: int = 1
 ) -> str:
@@ -151,11 +143,11 @@ def _what_fits(
         return f"; {ONE_COPY.format(alike)}"
     fits = room // share * WARP_SIZE
     may_grow = kernel.takes_dynamic and kernel.shared_limit == DEFAULT_SHARED_BYTES
-    limit = _used(kernel) + share * warps_of(kernel) + kernel.dynamic_alignment
+    limit = _used(kernel) + share * stack_warps(kernel) + kernel.dynamic_alignment
     is_compiled_for = any(one in kernel.function.limits for one in SIZES)
     unless = UNLESS if is_compiled_for else ""
     ways = [f"blocks of {fits} threads have room{of_all}{unless}" if fits else "", smaller_context]
-    if fits and not _is_size_known(kernel):
+    if fits and not is_block_size_known(kernel):
         say = "say how large its blocks are"
         ways = [f"{say}: {fits} fit{of_all} by --ccc-max-block, {ABOUT_AS_MANY}"]
     if may_grow and resident(kernel, share):

@@ -22,7 +22,6 @@ from reasons import matches, templates
 
 import ccc
 from ccc import cli
-from ccc.compiler.transform import transform
 from ccc.emulator import Module
 from ccc.frontend import marking as source
 from ccc.frontend.pragmas import CLAUSES, DIRECTIVES
@@ -180,9 +179,9 @@ def test_every_key_of_the_report_is_explained() -> None:
     section = PAGE.read_text().partition("## The report")[2].partition(LEFT_ALONE)[0]
     keys = {key for row in re.findall(r"^\| (`.*?) \|", section, re.M) for key in row.split(", ")}
     found = {f"`{key}`" for example in COMPILED for record in example.records for key in record}
-    for name in ("queue", "joined_sums"):
+    for name in ("queue", "joined_sums", "warps_beyond"):
         golden = Golden.read(GOLDEN / "small" / f"{name}.ptx")
-        (record,) = transform(golden.before, golden.options).remarks["k"]
+        (record,) = golden.transform().remarks["k"]
         found |= {f"`{key}`" for key in record.entry()}
     found.add(f"`{MOST_REGISTERS}`")  # of kernels that are told: tests/compiler/test_launchable.py
     found.add("`is_wish`")  # of what is asked for in vain: tests/passes/test_declined.py

@@ -25,7 +25,7 @@ from ccc.passes.thresholds import (
 )
 from ccc.ptx.dynamic_stack import added, shares
 from ccc.ptx.occupancy import occupancy, registers_limit
-from ccc.remark import Remark
+from ccc.remark import STACK_THREADS, Remark
 from ccc.toolkit.ptxas import Resources
 
 if TYPE_CHECKING:
@@ -209,7 +209,8 @@ def measured(before: str, result: Transformed, options: Options) -> Remarks:
         found = [resources[name] for resources in pair if name in resources]
         more: dict[str, Any] = {}
         if len(found) == 2 and any(one.applied for one in remarks):
-            block, dynamic = result.blocks[name], options.dynamic_shared or 0
+            usual = max(one.details.get(STACK_THREADS, 0) for one in remarks)
+            block, dynamic = usual or result.blocks[name], options.dynamic_shared or 0
             more["block_threads"] = block
             for when, one, share in zip(("before", "after"), found, stacks, strict=True):
                 total = dynamic + added(share.get(name, 0), block)

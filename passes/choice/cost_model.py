@@ -35,7 +35,7 @@ from ccc.passes.choice.stacks import share_of
 from ccc.passes.choice.streams import streams
 from ccc.passes.choice.warps import block_size, share_of_warps, speed_of
 from ccc.passes.choice.work import USUAL, Guess, Work, work_of_blocks
-from ccc.passes.launch_shape import known_block_size, shared_room
+from ccc.passes.launch_shape import shared_room, stack_warps
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING
 from ccc.passes.thresholds import SHARE_EXCHANGE
@@ -268,9 +268,8 @@ class LoopCost:
         return share_of(self._loop, dict(served), self._kernel.facts) if served else 0
 
     def fits(self, served: Assignment) -> bool:
-        """Whether a block has room for the stacks of all its warps."""
-        block = known_block_size(self._kernel.function, self._kernel.options.max_block)
-        return self.share(served) <= shared_room(self._kernel) // -(-block // WARP_SIZE)
+        """Whether a block has room for the stacks of its warps."""
+        return self.share(served) <= shared_room(self._kernel) // stack_warps(self._kernel)
 
     def _rounds(self, full: float, entered: float) -> float:
         """How often a warp runs tasks in an iteration that fill ``full`` warps, and of which it ran

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from ccc.errors import CccError
-from ccc.passes.launch_shape import SIZES, known_block_size, shared_bytes
-from ccc.passes.thresholds import HALF_SPEED
+from ccc.passes.launch_shape import is_block_size_known, known_block_size, shared_bytes
+from ccc.passes.thresholds import HALF_SPEED, USUAL_BLOCK
 from ccc.pipeline import Kernel
 from ccc.ptx.occupancy import occupancy
 from ccc.ptx.types import WARP_SIZE
-
-_USUAL_BLOCK = 256
-"""The threads of a block, where nobody says how many."""
 
 
 def speed_of(after: float, before: float) -> float:
@@ -33,6 +30,5 @@ def share_of_warps(kernel: Kernel, registers: int, stack: int = 0) -> float:
 
 def block_size(kernel: Kernel) -> int:
     """The threads of a block, or what is usual where nobody says how many."""
-    is_said = kernel.options.max_block or {*SIZES} & set(kernel.function.limits)
     known = known_block_size(kernel.function, kernel.options.max_block)
-    return known if is_said else _USUAL_BLOCK
+    return known if is_block_size_known(kernel) else USUAL_BLOCK

@@ -64,13 +64,18 @@ from ccc.passes.choice.before import counted, flattening, flattening_at_worst, s
 from ccc.passes.choice.choose import choose
 from ccc.passes.context_collection.context_stack import reserve_stack
 from ccc.passes.iteration_numbers import without_idle_numbers
-from ccc.passes.launch_shape import BOUNDS, keep_warps, known_block_size
-from ccc.passes.policy import decide, leave_with_another, settle
+from ccc.passes.launch_shape import (
+    BOUNDS,
+    keep_warps,
+    known_block_size,
+    stack_warps,
+)
+from ccc.passes.policy import decide, lacks_room, leave_with_another, may_lack_stacks, settle
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.long_tasks import LONG_TASKS
 from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Decision, Rewritten
-from ccc.passes.thresholds import FLATTEN_GAIN, NO_BOUND
+from ccc.passes.thresholds import FLATTEN_GAIN, NO_BOUND, USUAL_BLOCK
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 from ccc.remark import span_of
@@ -105,12 +110,18 @@ class ContextCollection(Pass):
 
     def run(self, kernel: Kernel) -> None:
         """Collect what can be collected, outer loops first."""
+        paths = [record.path for record in kernel.records if isinstance(record.path, Path)]
+        may_lack = may_lack_stacks(paths, kernel)
+        if may_lack and not any(map(kernel.request_of, paths)):
+            kernel.stack_warps = USUAL_BLOCK // WARP_SIZE
         known, limits = _collectable_at_first(kernel), set(kernel.function.limits)
         rewritten: list[Rewritten] = []
         placed: dict[Entrance, int] = {}
         decisions: list[Decision] = []
         while chosen := _collectable(kernel, known):
             decisions = self._decide(kernel, chosen, [d for d in decisions if _holds(d, known)])
+            if may_lack and not rewritten and any(lacks_room(one, kernel) for one in decisions):
+                kernel.stack_warps = USUAL_BLOCK // WARP_SIZE
             decision = decisions[0]
             loop = decision.loop
             entrance = Entrance.of(loop.loop.header, loop.reconvergence, kernel.facts)
@@ -132,7 +143,7 @@ class ContextCollection(Pass):
             share = max(placed.values())
             block = known_block_size(kernel.function, kernel.options.max_block)
             users = [user for one in rewritten for user in (one.base, *one.users) if user]
-            described = reserve_stack(kernel, share, -(-block // WARP_SIZE), users)
+            described = reserve_stack(kernel, share, stack_warps(kernel), users)
             for directive in {*BOUNDS} & set(kernel.function.limits) - limits:
                 described[BOUNDS[directive]] = kernel.function.limits[directive][0]
             for record in kernel.records:

@@ -33,9 +33,9 @@ from ccc.passes.context_collection.node import N
 from ccc.passes.context_collection.rejoining import rejoin
 from ccc.passes.context_collection.short_loop import ShortLoop
 from ccc.passes.context_collection.task_code import TaskCode
-from ccc.passes.launch_shape import thread_number
+from ccc.passes.launch_shape import stack_warps, thread_number
 from ccc.pipeline import Kernel
-from ccc.ptx.types import ALL_LANES
+from ccc.ptx.types import ALL_LANES, WARP_SIZE
 from ccc.snippet import Given, Snippet
 
 FIND_BASE = Snippet("""
@@ -255,16 +255,27 @@ class Collector(TaskCode[N]):
             self.short.pass_by(emit, self.mask)
 
     def _short(self) -> ShortLoop | None:
-        """The loop as it was, where the policy wants that for few iterations."""
+        """The loop as it was, if the policy wants that for few iterations, or some warps have no
+        stack."""
         loop = self.loop.loop
         few, grid = (
             self.kernel.few.get(loop.header),
             self.kernel.grids.get(self.loop.marker.identifier),
         )
         end = grid or find_last_test(loop, self.facts, ordered=False, counts=True)
-        if few is None or end is None or self.block_meets:
+        if few is None or self.block_meets:
+            end = None
+        large = self.large
+        if end is None and large is None:
             return None
-        return ShortLoop(loop, self.facts, end, few)
+        of_block = self.block_meets or grid is not None
+        return ShortLoop(loop, self.facts, end, few or 0, large, of_block=of_block)
+
+    @property
+    def large(self) -> int | None:
+        """The threads of a block for which there are stacks, where it may have more."""
+        is_limited = bool(self.layout.share) and self.kernel.stack_warps is not None
+        return stack_warps(self.kernel) * WARP_SIZE if is_limited else None
 
     @property
     def block_meets(self) -> bool:

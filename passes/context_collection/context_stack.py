@@ -19,6 +19,7 @@ from ccc.passes.launch_shape import static_room
 from ccc.pipeline import Kernel
 from ccc.ptx.dynamic_stack import ALIGNMENT, added, note
 from ccc.ptx.types import WARP_SIZE
+from ccc.remark import STACK_THREADS
 from ccc.snippet import Snippet
 
 NAME = "ccc_context_stack"
@@ -178,10 +179,12 @@ def reserve_stack(
         _put_at_the_end(kernel, share, users)
     elif total:
         _declare(kernel, total)
+    is_limited = bool(total) and kernel.stack_warps is not None
     return {
         "placement": "dynamic" if is_dynamic else "static",
         "stack_bytes": total,
         "dynamic_bytes_added": added(share, warps * WARP_SIZE) if is_dynamic else 0,
+        **({STACK_THREADS: warps * WARP_SIZE} if is_limited else {}),
     }
 
 

@@ -80,10 +80,17 @@ class PlainLoop:
         leaving: where to go instead of each block that the loop is left to.
         back: where to go after some iterations.
         weights: how many of them, and how many copies there are.
+        large: the threads of a block for which there are stacks, where it may have more.
     """
 
     def __init__(
-        self, loop: Loop, facts: Facts, leaving: Mapping[str, str], back: str, weights: Weights
+        self,
+        loop: Loop,
+        facts: Facts,
+        leaving: Mapping[str, str],
+        back: str,
+        weights: Weights,
+        large: int | None = None,
     ):
         self.function = facts.function
         self.loop, self.leaving, self.back, self.weights = loop, leaving, back, weights
@@ -92,7 +99,7 @@ class PlainLoop:
         self.tick, self.own_test = fresh("tick"), fresh("test")
         self.labels = [self._fresh_labels() for _ in range(weights.in_a_row)]
         test, few = self.last_test, weights.few
-        self.short = ShortLoop(loop, facts, test, few) if test else None
+        self.short = ShortLoop(loop, facts, test, few, large) if test or large else None
         self.end = self._end_register()
         self.blocks = self._copies()
 
@@ -127,9 +134,8 @@ class PlainLoop:
                 if self.last_test and block.label == labels[self.last_test.latch]:
                     self._end_sooner(block, self.last_test)
             copies += blocks
-        if self.last_test is None or self.short is None:
-            return copies
-        return [*copies, *self.short.blocks, self._ask_again(self.last_test)]
+        copies += self.short.blocks if self.short else []
+        return [*copies, self._ask_again(self.last_test)] if self.last_test else copies
 
     def _end_sooner(self, latch: Block, test: LastTest) -> None:
         """The test of a copy has another bound, and whom it sends out of the loop asks again."""

@@ -1,4 +1,4 @@
-"""The loop as it was, for launches with few iterations a thread.
+"""The loop as it was, for launches with few iterations a thread, and for warps without a stack.
 
 Tasks fill a warp only after some iterations, and who has no more of these runs the path with few
 lanes in the end, besides what collecting takes. So members ask before the loop whether all of them
@@ -6,7 +6,10 @@ will soon be through, where it ends by comparing a counter with a bound
 (:mod:`ccc.analysis.paths.last_test`) or goes over the blocks of a grid
 (:mod:`ccc.passes.grid_stride.virtual_grid`); then each runs it as it was, and they never meet.
 
-              all have few? to SHORT
+Where nobody says how large blocks are, stacks for the largest would take shared memory that blocks
+of the usual size use as a cache. So there are some for these, and what has none passes by, too.
+
+              no stack, or all have few? to SHORT
     ENTER:    <the loop that collects>
     SHORT:    <the loop as it was>
 """
@@ -21,6 +24,7 @@ from ccc.analysis.paths.last_test import LastTest
 from ccc.ir.edit import Copy, Emitter, substitute
 from ccc.ir.operands import Immediate, Register
 from ccc.passes.context_collection.unrolling import kept_whole, let_unroll
+from ccc.passes.launch_shape import BLOCK_THREADS, thread_number
 from ccc.ptx.types import TYPES
 from ccc.snippet import Snippet
 
@@ -75,11 +79,47 @@ LAST_BLOCKS = Snippet(
         mul.wide.u32 %total, %rows, %width;
         mad.wide.u32 %far, %resident, FEW, %number;
         setp.ge.u64 %soon, %far, %total;
-        @%soon bra SHORT;
 """,
     "FEW",
 )
 """The same of a loop over the blocks of a grid, in which all threads of a block agree."""
+
+
+LARGE_BLOCK = Snippet(
+    """
+    .reg .pred %large;
+    .reg .b32 %threads;
+        setp.gt.u32 %large, %threads, LARGE;
+""",
+    "LARGE",
+)
+"""Whether a block has more warps than stacks,"""
+
+BEYOND_STACKS = Snippet(
+    """
+    .reg .pred %large;
+    .reg .b32 %thread;
+        setp.ge.u32 %large, %thread, LARGE;
+""",
+    "LARGE",
+)
+"""or the lane's warp is one of those that have none: not so in blocks of the usual size."""
+
+OR_LARGE = Snippet(
+    """
+    .reg .pred %soon, %large;
+        or.pred %soon, %soon, %large;
+"""
+)
+"""All lanes of a warp answer alike whether they have one."""
+
+PASS_BY = Snippet(
+    """
+    .reg .pred %soon;
+        @%soon bra SHORT;
+"""
+)
+"""Where those who would meet answer alike."""
 
 
 class ShortLoop:
@@ -88,12 +128,23 @@ class ShortLoop:
     Args:
         loop: the loop.
         facts: the function's analyses.
-        end: how it ends, or which blocks of a grid it goes over.
+        end: how it ends, or which blocks of a grid it goes over; None where nothing is few.
         few: how many iterations are few.
+        large: the threads of a block that is too large, if one may be.
+        of_block: whether all of the block pass by then, not only the warps beyond.
     """
 
-    def __init__(self, loop: Loop, facts: Facts, end: LastTest | Mapping[str, Register], few: int):
-        self.end, self.few = end, few
+    def __init__(
+        self,
+        loop: Loop,
+        facts: Facts,
+        end: LastTest | Mapping[str, Register] | None,
+        few: int,
+        large: int | None = None,
+        *,
+        of_block: bool = False,
+    ):
+        self.end, self.few, self.large, self.of_block = end, few, large, of_block
         function = facts.function
         order = [block.label for block in function.blocks if block.label in loop.blocks]
         self.labels = {label: function.fresh_label("original") for label in order}
@@ -104,13 +155,31 @@ class ShortLoop:
         let_unroll(self.blocks, {self.labels[header] for header in headers})
 
     def pass_by(self, emit: Emitter, mask: Register | int) -> None:
-        """Before all else: where all of ``mask`` have few iterations, run the loop as it was."""
-        if not isinstance(self.end, LastTest):
-            LAST_BLOCKS.of(FEW=self.few).emit(emit, self.end, SHORT=self.head)
+        """Before all else: where all of ``mask`` have few iterations, or their warp has no stack,
+        run the loop as it was."""
+        large = None if self.large is None else self._is_large(emit, self.large)
+        if self.end is None:
+            assert large is not None
+            PASS_BY.emit(emit, soon=large, SHORT=self.head)
             return
         soon = emit.function.registers.fresh("pred", "soon")
-        self._ask(emit, self.end, soon)
-        ALL_SOON.emit(emit, soon=soon, mask=mask, SHORT=self.head)
+        if isinstance(self.end, LastTest):
+            self._ask(emit, self.end, soon)
+        else:
+            LAST_BLOCKS.of(FEW=self.few).emit(emit, self.end, soon=soon)
+        if large is not None:
+            OR_LARGE.emit(emit, soon=soon, large=large)
+        if isinstance(self.end, LastTest):
+            ALL_SOON.emit(emit, soon=soon, mask=mask, SHORT=self.head)
+        else:
+            PASS_BY.emit(emit, soon=soon, SHORT=self.head)
+
+    def _is_large(self, emit: Emitter, large: int) -> Register:
+        """Emit whether the warp has no stack, or the block has not one for each."""
+        if self.of_block:
+            threads = BLOCK_THREADS.emit(emit)["threads"]
+            return LARGE_BLOCK.of(LARGE=large).emit(emit, threads=threads)["large"]
+        return BEYOND_STACKS.of(LARGE=large).emit(emit, thread=thread_number(emit))["large"]
 
     def _ask(self, emit: Emitter, test: LastTest, soon: Register) -> None:
         """Emit whether a lane has few iterations."""

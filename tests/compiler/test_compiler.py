@@ -68,11 +68,20 @@ def test_strict_raises_where_a_path_is_left() -> None:
 
 
 def test_a_promised_block_size_is_enforced() -> None:
-    large = refused("too_large").before
-    assert not transform(large).report["kernels"][0]["paths"][0]["applied"]
+    large = golden("warps_without_stacks").before
     result = transform(large, max_block=256)
-    assert result.report["kernels"][0]["paths"][0]["applied"]
+    (path,) = result.report["kernels"][0]["paths"]
+    assert path["applied"]
+    assert "stack_threads" not in path
     assert ".maxntid 256, 1, 1" in result.ptx
+
+
+def test_where_stacks_for_any_block_do_not_fit_some_warps_have_none() -> None:
+    result = transform(golden("warps_without_stacks").before)
+    (path,) = result.report["kernels"][0]["paths"]
+    assert path["applied"]
+    assert path["stack_threads"] == 256
+    assert ".maxntid" not in result.ptx
 
 
 def test_launch_bounds_size_the_stack() -> None:
@@ -157,7 +166,7 @@ def test_a_reason_for_code_that_was_rewritten_points_nowhere() -> None:
 
 
 def test_options_are_given_whole_or_by_name() -> None:
-    large = refused("too_large").before
+    large = golden("warps_without_stacks").before
     asked = Options(max_block=256)
     assert transform(large, asked).ptx == transform(large, max_block=256).ptx
     assert ".maxntid 128, 1, 1" in transform(large, asked, max_block=128).ptx

@@ -79,7 +79,7 @@ def numbers(told: list[str]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for line in told:
         place = ":".join(line.split(":")[1:3])
-        for fits in re.findall(r"(\d+) fit\b", line):
+        for fits in re.findall(r"(?:blocks of )?(\d+) (?:fit|threads have room)\b", line):
             found.setdefault(place, set()).add(fits)
     return found
 
@@ -93,7 +93,7 @@ def test_an_annotation_is_told_one_number_and_it_holds(
     source: str, clause: str, strategy: str, tmp_path: Path
 ) -> None:
     text = source.replace("CLAUSE", clause)
-    told = numbers(said(text, tmp_path, Options(strategy=strategy)))
+    told = numbers(said(text, tmp_path, Options(strategy=strategy, max_block=1024)))
     assert all(len(one) == 1 for one in told.values())
     assert told
     fits = min(int(number) for one in told.values() for number in one)
@@ -107,7 +107,7 @@ def test_an_annotation_is_told_one_number_and_it_holds(
 
 
 def test_of_copies_that_do_not_fit_together_there_had_better_be_one(tmp_path: Path) -> None:
-    options = Options(strategy=COLLECT)
+    options = Options(strategy=COLLECT, max_block=1024)
     told = said(WINDOW.replace("INNER", ""), tmp_path, options)
     assert not numbers(told)
     some = said(WINDOW.replace("INNER", ""), tmp_path, replace(options, max_block=128, strict=True))
@@ -147,9 +147,9 @@ __global__ void bonds(const float4 *__restrict__ donor, const int *__restrict__ 
 @pytest.mark.usefixtures("all_headers")
 def test_room_is_not_told_as_all_that_is_missing_where_it_is_not(tmp_path: Path) -> None:
     """With the size of blocks known the same would be left for what else is said of it."""
-    (line,) = said(BONDS, tmp_path, Options())
+    (line,) = said(BONDS, tmp_path, Options(max_block=1024))
     assert ", and its stacks do not fit into shared memory; tell with a profile" in line
-    size = re.search(r"\(--ccc-profile\); and say how large its blocks are: (\d+) fit", line)
+    size = re.search(r"\(--ccc-profile\); and blocks of (\d+) threads have room", line)
     assert size is not None
     (line,) = said(BONDS, tmp_path, Options(max_block=int(size[1])))
     assert "in the worst case of all that would be done" in line
