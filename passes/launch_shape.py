@@ -11,6 +11,7 @@ from ccc.ir.operands import Register
 from ccc.pipeline import Kernel
 from ccc.ptx.dynamic_stack import ALIGNMENT, added
 from ccc.ptx.occupancy import (
+    KB,
     limits,
     most_registers,
     occupancy,
@@ -130,10 +131,26 @@ def share_of_each(kernel: Kernel) -> int | None:
     return share if share >= max(shared_bytes(kernel) or 0, 1) else None
 
 
+def filled(kernel: Kernel, size: int) -> int:
+    """The bytes of static memory that are taken where so many are needed: whole units where an array
+    without a size is aligned.
+
+    All such arrays are one memory, behind the static one, and ptxas aligns each for itself: what
+    lies before them must not part them (PTX ISA 5.2, "extern .shared"; ptxas 13.0). Where nothing
+    did, they begin where the system's own memory ends, at a multiple of 1 KB since sm_80.
+    """
+    return -(-size // _unit(kernel)) * _unit(kernel)
+
+
+def _unit(kernel: Kernel) -> int:
+    return max(KB, kernel.dynamic_alignment) if kernel.dynamic_alignment > ALIGNMENT else 1
+
+
 def static_room(kernel: Kernel) -> int:
     """The bytes of static shared memory that a block can have besides."""
     used, dynamic = shared_bytes(kernel) or 0, kernel.dynamic_shared_bytes or 0
-    return min(DEFAULT_SHARED_BYTES - (used - dynamic), kernel.shared_limit - used)
+    room = min(DEFAULT_SHARED_BYTES - (used - dynamic), kernel.shared_limit - used)
+    return room // _unit(kernel) * _unit(kernel)
 
 
 def shared_room(kernel: Kernel) -> int:

@@ -15,7 +15,7 @@ from ccc.analysis.local_memory import Word
 from ccc.ir.edit import Emitter, rename
 from ccc.ir.nodes import Block, Function, Instruction, Variable
 from ccc.ir.operands import Address, Immediate, Register, Symbol, Vector
-from ccc.passes.launch_shape import static_room
+from ccc.passes.launch_shape import filled, static_room
 from ccc.pipeline import Kernel
 from ccc.ptx.dynamic_stack import ALIGNMENT, added, note
 from ccc.ptx.types import WARP_SIZE
@@ -178,7 +178,7 @@ def reserve_stack(
     if is_dynamic:
         _put_at_the_end(kernel, share, users)
     elif total:
-        _declare(kernel, total)
+        _declare(kernel, filled(kernel, total))
     is_limited = bool(total) and kernel.stack_warps is not None
     return {
         "placement": "dynamic" if is_dynamic else "static",

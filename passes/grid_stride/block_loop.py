@@ -48,7 +48,7 @@ from ccc.ir.operands import Register, Symbol
 from ccc.passes.grid_stride.dynamic_schedule import SHARED_BYTES, Dynamic, shared_name
 from ccc.passes.grid_stride.task_counter import CounterTable
 from ccc.passes.grid_stride.virtual_grid import Launched, Room, Schedule, Static, Y, Z
-from ccc.passes.launch_shape import known_block_size, shared_bytes, static_room
+from ccc.passes.launch_shape import filled, known_block_size, shared_bytes, static_room
 from ccc.passes.strategies.leave import LEAVE
 from ccc.pipeline import Kernel, KernelRecord, Pass
 from ccc.ptx import occupancy
@@ -129,9 +129,11 @@ class _Repetition:
             if shared_bytes(self.kernel) is None or static_room(self.kernel) < SHARED_BYTES:
                 raise Refused(NO_ROOM)
             name = shared_name(self.function)
-            text = f".shared .align 4 .b32 {name}"
+            size = filled(self.kernel, SHARED_BYTES)
+            text = f".shared .align {SHARED_BYTES} .b32 {name}"
+            text += "" if size == SHARED_BYTES else f"[{size // SHARED_BYTES}]"
             self.function.variables.append(
-                Variable(name, "shared", "b32", SHARED_BYTES, SHARED_BYTES, text)
+                Variable(name, "shared", "b32", size, SHARED_BYTES, text)
             )
         self.kernel.declarations.append(table.declaration())
 

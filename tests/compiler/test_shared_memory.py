@@ -131,6 +131,19 @@ def test_as_many_blocks_have_room_as_the_author_wants_at_once(
         assert f"gets 9472, as {blocks} are to have room at once" in found["reason"]
 
 
+@pytest.mark.parametrize(
+    ("alignment", "declared"), [(4, 512), (16, 512), (256, 1024), (2048, 2048)]
+)
+def test_what_is_added_does_not_part_arrays_that_begin_at_one_place(
+    alignment: int, declared: int
+) -> None:
+    """ptxas 13.0 aligns each for itself, behind what is static."""
+    one = f".extern .shared .align {alignment} .b8 one[];\n"
+    text = kernel(f"{one}.extern .shared .align 4 .b8 other[];\n", uses("one", "other"))
+    done = transform(text, strategy="queue", dynamic_shared=64)
+    assert f"ccc_context_stack[{declared}]" in done.ptx
+
+
 MOST = 227 * 1024
 """Of a block on the architecture that the dynamic tests are for."""
 
