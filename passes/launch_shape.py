@@ -132,7 +132,7 @@ def share_of_each(kernel: Kernel) -> int | None:
 
 
 def filled(kernel: Kernel, size: int) -> int:
-    """The bytes of static memory that are taken where so many are needed: whole units where an array
+    """The bytes of static memory that are taken where so many are needed: whole units if an array
     without a size is aligned.
 
     All such arrays are one memory, behind the static one, and ptxas aligns each for itself: what

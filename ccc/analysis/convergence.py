@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from ccc.analysis.callees import all_meet_at, callee, waits_elsewhere
 from ccc.analysis.cfg import EXIT, reachable
@@ -18,7 +19,8 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.markers import LOOPS
 from ccc.ir.nodes import Instruction
-from ccc.ptx.barriers import lets_threads_go
+from ccc.ir.operands import registers
+from ccc.ptx.barriers import BARRIERS, lets_threads_go
 from ccc.ptx.opcodes import Effect
 
 
@@ -188,7 +190,11 @@ def _waiting_before(facts: Facts, loop: Loop) -> Instruction | None:
         for instruction in facts.blocks[label].instructions:
             if (
                 _waits_elsewhere(instruction, facts)
-                and (instruction.guard or _is_passed_by(facts, label, loop, meetings))
+                and (
+                    instruction.guard
+                    or _waits_at_another(instruction, label, facts)
+                    or _is_passed_by(facts, label, loop, meetings)
+                )
                 and (facts.callees.waits_elsewhere(instruction) or _lets_go(facts, loop))
             ):
                 return instruction
@@ -218,6 +224,16 @@ def _waits_elsewhere(instruction: Instruction, facts: Facts) -> bool:
     if facts.is_of_pass(instruction):
         return False
     return waits_elsewhere(instruction) or facts.callees.waits_elsewhere(instruction)
+
+
+def _waits_at_another(instruction: Instruction, label: str, facts: Facts) -> bool:
+    """Whether lanes that come to it may wait at different barriers, each at its own; those that
+    meet under a mask are a part of the warp that comes together."""
+    if "warp" in instruction.modifiers:
+        return False
+    is_numbered = instruction.name in BARRIERS
+    told = (operand for operand, role in instruction.roles() if is_numbered or role == "addr")
+    return facts.divergence.differ(label, instruction, chain.from_iterable(map(registers, told)))
 
 
 def _is_passed_by(facts: Facts, label: str, loop: Loop, meetings: set[str]) -> bool:

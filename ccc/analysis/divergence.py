@@ -198,6 +198,15 @@ class Divergence:
                 yield instruction
             fact = step.apply(fact)
 
+    def differ(self, label: str, instruction: Instruction, registers: Iterable[Register]) -> bool:
+        """Whether some registers may differ between lanes where they come to an instruction."""
+        fact = self._top.get(label, 0)
+        for one, step in zip(self._blocks[label].instructions, self._steps[label], strict=True):
+            if one is instruction:
+                return bool(fact & self._mask(registers))
+            fact = step.apply(fact)
+        return False
+
     def divergent_at(self, label: str) -> frozenset[Register]:
         """The registers that may differ between lanes at the top of a block."""
         fact = self._top.get(label, 0)

@@ -447,7 +447,9 @@ def _is_of_its_place(load: Instruction, swap: Instruction, slices: LoopCondition
 
 def _callee_reads(call: Instruction, facts: Facts) -> bool:
     """Whether the result of a call may depend on memory that changes."""
-    if not callee(call) or facts.callees.of_system(callee(call)) is not None:
+    if not callee(call):  # through a pointer
+        return True
+    if facts.callees.of_system(callee(call)) is not None:
         return False
     if facts.callees.is_promised(callee(call)):
         return True
