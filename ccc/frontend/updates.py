@@ -232,21 +232,27 @@ def extreme_branches(path: Node) -> Iterator[tuple[str, str, Node]]:
     """The same with the branches."""
     for branch in every(path, lambda node: node.type == "if_statement"):
         condition, taken = (branch.child_by_field_name(f) for f in ("condition", "consequence"))
-        if condition is None or taken is None:
+        tests = [sides(one) for one in _comparisons(condition)] if condition else []
+        if taken is None or not tests:
             continue
         given: dict[bytes, set[bytes]] = {}
         for change in every(taken, lambda node: node.type in CHANGES):
             place, value = place_of(change), change.child_by_field_name("right")
             if place is not None and any(child.type == "=" for child in change.children):
                 given.setdefault(text_of(place), set()).add(text_of(value) if value else b"")
-        if any(node.type == "!" for node in every_node(condition)):
-            continue
-        for test in every(condition, lambda node: node.type == "binary_expression"):
-            one, sign, other = sides(test)
-            if sign[:1] in SOUGHT and given.get(other) == {one}:
+        for one, sign, other in tests:
+            if given.get(other) == {one}:
                 yield SOUGHT[sign[:1]][0], other.decode(errors="replace"), branch
-            elif sign[:1] in SOUGHT and given.get(one) == {other}:
+            elif given.get(one) == {other}:
                 yield SOUGHT[sign[:1]][1], one.decode(errors="replace"), branch
+
+
+def _comparisons(condition: Node) -> list[Node]:
+    """Where a condition asks for the less or the more of two; none if it denies anything."""
+    if any(node.type == "!" for node in every_node(condition)):
+        return []
+    found = every(condition, lambda node: node.type == "binary_expression")
+    return [one for one in found if sides(one)[1][:1] in SOUGHT]
 
 
 def chosen_beside(path: Node) -> tuple[str, str, str, str] | None:
