@@ -169,7 +169,7 @@ def test_stacks_that_are_dynamic_are_added_to_launches(is_in_a_file: bool, tmp_p
     options = ("--ccc-dynamic-shared=170000", "--ccc-strategy=collect")
     told = RawKernel(LARGE, "k", options, "nvcc")
     (path,) = told.report["paths"]
-    assert (path["strategy"], path["placement"]) == ("merge", "static")
+    assert (path["strategy"], path["placement"]) == ("queue", "static")
     assert launch_large(told, shared_mem=170_000) == launch_large(plain, shared_mem=170_000)
 
 
@@ -190,8 +190,8 @@ def test_the_limit_can_be_told() -> None:
     options = ("--ccc-shared-limit=49152", "--ccc-strategy=collect")
     kernel = RawKernel(LARGE, "k", options, "nvcc")
     (path,) = kernel.report["paths"]
-    assert (path["placement"], path["strategy"]) == ("static", "merge")
-    assert path["declined"].startswith("its stacks do not fit into shared memory; say how large")
+    assert (path["placement"], path["strategy"]) == ("static", "queue")
+    assert (path["declined"], path["stack_threads"]) == (None, 256)
 
 
 @pytest.mark.slow
