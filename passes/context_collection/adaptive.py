@@ -39,6 +39,7 @@ from ccc.passes.context_collection.layout import Layout
 from ccc.passes.context_collection.plain_loop import PlainLoop
 from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
 from ccc.passes.context_collection.sequential_node import SequentialNode
+from ccc.passes.context_collection.short_loop import ShortLoop
 from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.context_collection.weights import Weights
 from ccc.pipeline import Kernel
@@ -154,10 +155,13 @@ class AdaptiveDispatch(SequentialDispatch):
         loop of their own, and ptxas does not put the other one between them."""
         return self.back
 
-    def before(self, emit: Emitter) -> None:
-        """Too few iterations are not worth the trouble."""
-        if self.plain_loop.short is not None:
-            self.plain_loop.short.pass_by(emit, self.mask)
+    @property
+    def short_loop(self) -> ShortLoop | None:
+        """That of the copies, which stands behind them."""
+        return self.plain_loop.short
+
+    def _short(self) -> None:
+        """No other one."""
 
     @property
     def originals_of(self) -> list[Mapping[str, str]]:

@@ -163,9 +163,7 @@ class Collector(TaskCode[N]):
         leaving = {target: self._leave(number) for number, target in enumerate(self.targets)}
         self.leaving = frozenset(leaving.values())
         self.dispatch()
-        for node in self.nodes if self.originals_of else ():
-            originals = (labels[node.path.entry] for labels in self.originals_of)
-            node.heads = (*(node.heads or (node.run,)), *originals)
+        self.note_originals()
         self._enter()
         for node, snapshot in entered.items():
             self._redirect_path(node, snapshot)
@@ -176,6 +174,12 @@ class Collector(TaskCode[N]):
         self.unroll()
         self._finish()
         return self.base_instruction
+
+    def note_originals(self) -> None:
+        """The paths of the loop as it was are copies of theirs."""
+        for node in self.nodes if self.originals_of else ():
+            originals = (labels[node.path.entry] for labels in self.originals_of)
+            node.heads = (*(node.heads or (node.run,)), *originals)
 
     @property
     @abstractmethod
@@ -250,9 +254,16 @@ class Collector(TaskCode[N]):
         """Emit what members do that have no task, before the next round."""
 
     def before(self, emit: Emitter) -> None:
-        """Emit what members do first of all: too few iterations are not worth the trouble."""
-        if self.short is not None:
-            self.short.pass_by(emit, self.mask)
+        """Emit what members do first of all: too few iterations are not worth the trouble, and some
+        warps have no stack."""
+        assert self.short_loop is not None or self.large is None
+        if self.short_loop is not None:
+            self.short_loop.pass_by(emit, self.mask)
+
+    @property
+    def short_loop(self) -> ShortLoop | None:
+        """The loop as it was, if some pass by."""
+        return self.short
 
     def _short(self) -> ShortLoop | None:
         """The loop as it was, if the policy wants that for few iterations, or some warps have no

@@ -189,11 +189,14 @@ class Tiles(Collector[TileNode]):
 
     def run(self) -> Instruction | None:
         """Do it; returns the instruction that computes the base of the warp's share."""
+        self.short = self._short()
         self._enter()
         self._emit_heads()
         self.dispatch()
+        self.note_originals()
         self._emit_rests()
         self._emit_round()
+        self.function.blocks += self.short.blocks if self.short else []
         self._finish()
         return self.base_instruction
 
