@@ -210,12 +210,17 @@ class LoopConditions:
         return found
 
     def sources(self, maker: Instruction) -> Iterator[Register | str]:
-        """The registers, and the variables of a call, that an instruction makes its result from."""
+        """The registers, and the variables of a call, that an instruction makes its result from.
+
+        A call that may have written what it reads was told what to write, or finds it in memory.
+        """
         yield from maker.used()
         if maker.space == "param":
             yield from (symbol.name for symbol in maker.symbols())
         for writer in self.written_for(maker):
             yield from writer.used()
+            for one in self.written_for(writer) if writer.effects & Effect.CALL else ():
+                yield from one.used()
 
     def made_by(self, names: Collection[str], register: Register) -> set[Instruction] | None:
         """What the loop makes a register from, if it takes no other instructions than these."""
@@ -248,8 +253,8 @@ class LoopConditions:
     def _writers_of(self, load: Instruction) -> Sequence[Instruction]:
         """What of the loop may write what a load or a call reads, so that a value comes through
         memory."""
-        if load.effects & Effect.CALL:  # its arguments
-            return [i for i in self.body if i.name == "st" and i.space == "param"]
+        if load.effects & Effect.CALL:  # its arguments, and what those may point to
+            return [i for i in self.body if i.name == "st" and i.space in ("param", "local", "")]
         looks = load.name in LOADS or changes_nothing(load, self.facts)
         if not looks or "nc" in load.modifiers or load.space == "param":
             return ()

@@ -127,9 +127,14 @@ def _callee_spins(call: Instruction, facts: Facts) -> bool:
         function = facts.callees.load(name)
         inside = type(facts)(function, facts.callees) if function is not None else None
         known[name] = inside is not None and (
-            bool(_find_looking(inside)) or _tries_again(name, facts)
+            bool(_find_looking(inside)) or _jumps_back(inside) or _tries_again(name, facts)
         )
     return known[name]
+
+
+def _jumps_back(facts: Facts) -> bool:
+    """Whether a function looks at memory, and may go round where no loop of one entry is."""
+    return not facts.is_reducible and any(map(_reads_what_may_change, facts.function.instructions))
 
 
 def _tries_again(name: str, facts: Facts) -> bool:
