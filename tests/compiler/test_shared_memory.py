@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from breadth import one_in
 from collecting import transform
+from folders import GOLDEN
+from goldens import Golden
 from small_kernel import kernel
 
 from ccc import cli
@@ -142,6 +144,17 @@ def test_what_is_added_does_not_part_arrays_that_begin_at_one_place(
     text = kernel(f"{one}.extern .shared .align 4 .b8 other[];\n", uses("one", "other"))
     done = transform(text, strategy="queue", dynamic_shared=64)
     assert f"ccc_context_stack[{declared}]" in done.ptx
+
+
+def test_stacks_for_some_warps_are_never_what_launches_add() -> None:
+    """These add one for each warp of theirs, and blocks of 1,024 threads would not get so much."""
+    golden = Golden.read(GOLDEN / "context-collection/warps_without_stacks.ptx")
+    for limit, placement in ((MOST, "dynamic"), (64 * 1024, "static")):
+        done = transform(golden.before, strategy="queue", shared_limit=limit)
+        (found,) = done.report["kernels"][0]["paths"]
+        assert found["placement"] == placement
+        assert found.get("stack_threads") == (256 if placement == "static" else None)
+        assert bool(shares(done.ptx)) == (placement == "dynamic")
 
 
 MOST = 227 * 1024
