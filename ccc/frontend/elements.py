@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.frontend import updates
-from ccc.frontend.syntax import identifiers_in
+from ccc.frontend.syntax import declared_in, function_around, identifiers_in, type_of
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -42,21 +42,47 @@ def by_element(operator: str | None) -> str | None:
 def changed(tree: Node) -> Iterator[Element]:
     """Those that a tree changes, but for what members that are pointers lead to."""
     for change in updates.every(tree, lambda node: node.type in updates.CHANGES):
-        place = updates.bare(change.child_by_field_name(updates.CHANGES[change.type]))
-        node, array, is_led = place, None, False
-        while node is not None and node.type in _INTO:
-            is_led = is_led or updates.is_arrow(node)
-            inner = updates.bare(node.child_by_field_name("argument"))
-            array = inner if node.type == _SUBSCRIPT else array
-            node = inner
-        if node is None or array is None or _leads(array):
+        found = array_of(change.child_by_field_name(updates.CHANGES[change.type]))
+        if found is None:
             continue
-        base = node if node.type == "identifier" and not is_led else None
-        value = change.child_by_field_name("right")
-        again = value is not None and any(one.text == node.text for one in identifiers_in(value))
-        by = "" if again else updates.sign_of(change)
-        operator = None if by is None else f"[{by}]"
-        yield Element(change, base, updates.text_of(array), operator)
+        node, base, array = found
+        by = _made_by(change, node)
+        yield Element(change, base, array, None if by is None else f"[{by}]")
+
+
+def array_of(place: Node | None) -> tuple[Node, Node | None, bytes] | None:
+    """The innermost name of a place in an array, ``s`` of ``s.e[0]``, that if it is a variable that
+    nothing leads to, and the array; None of what is no such, or of a member that is a pointer."""
+    node, array, is_led = updates.bare(place), None, False
+    while node is not None and node.type in _INTO:
+        is_led = is_led or updates.is_arrow(node)
+        inner = updates.bare(node.child_by_field_name("argument"))
+        array = inner if node.type == _SUBSCRIPT else array
+        node = inner
+    if node is None or array is None or _leads(array):
+        return None
+    base = node if node.type == "identifier" and not is_led else None
+    return node, base, updates.text_of(array)
+
+
+def is_own(where: Node, base: Node, array: bytes) -> bool:
+    """Whether an array is a variable of the function of some code, or is in such a variable."""
+    arrays = {name for name, is_array in declared_in(function_around(where) or where) if is_array}
+    in_member = array != base.text and type_of(where, base.text or b"") is not None
+    return array in arrays or in_member
+
+
+def _made_by(change: Node, node: Node) -> str | None:
+    """By which operation an element is changed, empty if that is none of a reduction."""
+    place = updates.bare(change.child_by_field_name(updates.CHANGES[change.type]))
+    value = updates.bare(change.child_by_field_name("right"))
+    uses = [one for one in identifiers_in(value) if one.text == node.text] if value else []
+    if place is None or value is None or not uses:
+        return updates.sign_of(change)
+    is_plain = "=" in [child.type for child in change.children]
+    is_choice = value.type == "conditional_expression"
+    by = updates.operator_in(updates.text_of(place), value) if is_plain else None
+    return by if by in updates.REDUCING and len(uses) == 1 + is_choice else ""
 
 
 def _leads(array: Node) -> bool:

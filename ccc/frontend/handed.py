@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ccc.frontend import classes, elements, lambdas, updates
+from ccc.frontend import classes, elements, generators, lambdas, updates
 from ccc.frontend.syntax import (
     body_of,
     by_reference,
     declared_in,
+    every_node,
     identifiers_in,
     parameter_name,
     parameters,
+    to_constant,
     type_of,
 )
 
@@ -46,11 +49,14 @@ class HandedOver(NamedTuple):
     within: Node | None = None
 
 
+_ARGUMENTS = re.compile(rb"<.*>", re.DOTALL)
 _Named = Callable[[bytes], "Sequence[Node]"]
 _MEMBER = "field_expression"
 _PLACES = ("identifier", _MEMBER, "pointer_expression")
 _CALL = b"operator()"
 """What is called of a variable that is called as if it were a function."""
+_OPERATORS = ("assignment_expression", "binary_expression")
+"""What may call a function, or a method, that is named as its sign is."""
 _DEEPEST = 3
 """Into so many functions, each called by the one before, is looked."""
 
@@ -66,6 +72,7 @@ def handed_over(path: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[Ha
     """
     around = lambdas.outermost(path) or path
     kept, own = lambdas.kept_in(around), {name for name, _ in declared_in(around)}
+    yield from _by_operators(path, named, depth)
     for call in updates.every(path, lambda node: node.type == "call_expression"):
         function, listed = (call.child_by_field_name(part) for part in ("function", "arguments"))
         if function is None or listed is None:
@@ -81,18 +88,82 @@ def handed_over(path: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[Ha
         if base is not None:
             method = _method(base, called)
             members = _of_members(method, named, depth, is_used) if method else {}
-            if method is not None or not is_object:
+            is_known = method is not None or not is_object
+            if is_known and not (method is not None and _only_reads(method)):
                 stepped_by = method is not None and _steps_object(method)
                 yield HandedOver(base, name, _updates(base, members, by), stepped_by)
+        elif element := _element(function, path):
+            of_all = [_of_members(one, named, depth, is_used) for one in called]
+            every = {key: None for each in of_all for key in each}
+            if every or not called:
+                yield HandedOver(element[0], name, (_of_element(element[1], every, by),))
         for number, one in enumerate(listed.named_children):
-            is_address = one.type == "pointer_expression" and one.children[0].type == "&"
-            given = updates.base_of(one.child_by_field_name("argument") if is_address else one)
-            if given is not None and (is_address or any(by_reference(f, number) for f in called)):
-                made = [_of_parameter(f, number, named, depth, is_used) for f in called]
-                every = {key: None for each in made for key in each}
-                stepped = [_steps(f, number, named, depth) for f in called]
-                found = _updates(given, every, by)
-                yield HandedOver(given, name, found, bool(stepped) and all(stepped))
+            yield from _given(one, number, name, called, by, named, depth, is_used)
+
+
+def _given(
+    one: Node,
+    number: int,
+    name: bytes,
+    called: Sequence[Node],
+    by: frozenset[bytes | None],
+    named: _Named,
+    depth: int,
+    is_used: bool,
+) -> Iterator[HandedOver]:
+    """What functions make of what they are given at some place, by its address or by reference."""
+    is_address = one.type == "pointer_expression" and one.children[0].type == "&"
+    place = one.child_by_field_name("argument") if is_address else one
+    given = updates.base_of(place)
+    element = _element(place, one) if given is None else None
+    if called and is_address and all(to_constant(f, number) for f in called):
+        return
+    if not is_address and not any(by_reference(f, number) for f in called):
+        return
+    made = [_of_parameter(f, number, named, depth, is_used) for f in called]
+    every = {key: None for each in made for key in each}
+    if given is not None:
+        stepped = [_steps(f, number, named, depth) for f in called]
+        found = _updates(given, every, by)
+        yield HandedOver(given, name, found, bool(stepped) and all(stepped))
+    elif element is not None and every:
+        yield HandedOver(element[0], name, (_of_element(element[1], every, by),))
+
+
+def _element(place: Node | None, where: Node) -> tuple[Node, bytes] | None:
+    """The variable that has the array that an element is of, and that, if it is a function's own;
+    of a method that is called, the element that it is a method of."""
+    found = elements.array_of(place)
+    if found is None or found[1] is None or not elements.is_own(where, found[1], found[2]):
+        return None
+    return found[1], found[2]
+
+
+def _of_element(array: bytes, made: _Made, by: frozenset[bytes | None]) -> Update:
+    """What a call does to elements of an array, by what it does to the members of one."""
+    operations = {one if one in updates.REDUCING else "" for _, one in made}
+    return Update(array, f"[{operations.pop() if len(operations) == 1 else ''}]", by)
+
+
+def _by_operators(path: Node, named: _Named, depth: int) -> Iterator[HandedOver]:
+    """The variables that a statement changes by operators of their own, ``s += x``."""
+    for node in updates.every(path, lambda node: node.type in _OPERATORS):
+        left, sign, right = (node.child_by_field_name(p) for p in ("left", "operator", "right"))
+        base = updates.base_of(left)
+        called = named(b"operator" + (sign.text or b"")) if base and sign else ()
+        if base is None or right is None or not called:
+            continue
+        kind, is_used = _kind_of(base), updates.is_taken(node)
+        by = frozenset(one.text for one in identifiers_in(right))
+        name = b"operator" + ((sign.text or b"") if sign else b"")
+        for one in called:
+            listed = parameters(one)
+            if kind and _class_of(one) == kind and len(listed) == 1 and not _only_reads(one):
+                made = _of_members(one, named, depth, is_used)
+                yield HandedOver(base, name, _updates(base, made, by), _steps_object(one))
+            elif kind and len(listed) == 2 and by_reference(one, 0) and _is_of(listed[0], kind):
+                made = _of_parameter(one, 0, named, depth, is_used)
+                yield HandedOver(base, name, _updates(base, made, by))
 
 
 def _by_lambda(
@@ -185,7 +256,10 @@ def _changed(
 ) -> _Made:
     """What a body changes of something of which ``member`` knows the members by what stands there,
     and how: the least or the most, where a branch keeps that."""
-    kept = {member(name.encode()): by for by, name in updates.extremes(body)}
+    branches = [
+        (by, member(name.encode()), one) for by, name, one in updates.extreme_branches(body)
+    ]
+    kept = {name: by for by, name, _ in branches}
     changes = [
         (one, member(updates.text_of(place)))
         for one in updates.every(body, lambda node: node.type in updates.CHANGES)
@@ -197,6 +271,8 @@ def _changed(
         calls += passed_on(body, named, depth - 1)
     given = [(call.base, member(one.name), one) for call in calls for one in call.updates]
     done = [*changes, *((base, found) for base, found, _ in given)]
+    asked = ((one.child_by_field_name("condition"), name) for _, name, one in branches)
+    done += [(one, name) for one, name in asked if one is not None]
     read = _read(body, member, done, is_used)
     every = [
         (found, None if _makes_more(one, is_used) else updates.operator(one))
@@ -204,7 +280,7 @@ def _changed(
     ]
     every += [(found, one.operator) for _, found, one in given]
     known = [
-        (found, kept.get(found, "" if found in read else by))
+        (found, "" if found in read else kept.get(found, by))
         for found, by in every
         if found is not None
     ]
@@ -317,13 +393,46 @@ def _method(base: Node, called: Sequence[Node]) -> Node | None:
     """The method that is called of a variable, if that is known: of several, that of its type."""
     methods = [one for one in called if _fields_beside(one)]
     if len(methods) > 1:
-        kind = (type_of(base, base.text or b"") or b"").split()[-1:]
-        methods = [one for one in methods if [_class_of(one)] == kind]
+        kind = _kind_of(base)
+        methods = [one for one in methods if _class_of(one) == kind]
     return methods[0] if len(methods) == 1 else None
 
 
+def _kind_of(base: Node) -> bytes:
+    """The name of the type of a variable, without its arguments; empty if it is not known."""
+    return _name_of(type_of(base, base.text or b"") or b"")
+
+
+def _name_of(kind: bytes) -> bytes:
+    *_, name = [b"", *_ARGUMENTS.sub(b"", kind).split()]
+    return name
+
+
+def _is_of(parameter: Node, kind: bytes) -> bool:
+    """Whether a parameter is of a type of that name."""
+    declared = parameter.child_by_field_name("type")
+    return declared is not None and _name_of(declared.text or b"") == kind
+
+
+def _only_reads(method: Node) -> bool:
+    """Whether a method changes nothing of its object, since it says so, or has nothing in it that
+    might."""
+    declarator, body = method.child_by_field_name("declarator"), body_of(method, "body")
+    while declarator is not None and declarator.type != "function_declarator":
+        declarator = next(iter(declarator.named_children), None)
+    said = declarator.named_children if declarator else ()
+    if any(one.type == "type_qualifier" and one.text == b"const" for one in said):
+        return True
+    if body is None or not _fields_beside(method):
+        return False
+    kinds = {one.type for one in every_node(body)}
+    return kinds.isdisjoint((*updates.CHANGES, "call_expression"))
+
+
 def _class_of(method: Node) -> bytes | None:
-    around = method.parent.parent if method.parent else None
+    around = method.parent
+    while around is not None and around.type in ("template_declaration", "field_declaration_list"):
+        around = around.parent
     name = around.child_by_field_name("name") if around else None
     return name.text if name else None
 
@@ -347,27 +456,31 @@ def _inside(declarator: Node) -> Node | None:
 
 
 def _steps(function: Node, number: int, named: _Named, depth: int) -> bool:
-    """Whether what a function makes of what it is given at some place follows from that alone, also
-    by functions that it hands that on to."""
+    """Whether what a function makes of what it is given at some place follows from that alone, as
+    of a state of random numbers, also by functions that it hands that on to."""
     body, name = body_of(function, "body"), parameter_name(function, number)
     if body is None or name is None:
         return False
     others = [other for one in parameters(function) for other, _ in declared_in(one)]
-    own = [local for local, _ in declared_in(body)]
-    changes = list(updates.changes_of(body, name))
     deeper = depth - 1
     every = (handed_over(body, named, deeper), passed_on(body, named, deeper)) if deeper > 0 else ()
     calls = [one.is_stepped for each in every for one in each if one.base.text == name]
-    by_itself = updates.is_stepped(changes, others, own) if changes else bool(calls)
-    return by_itself and all(calls)
+    is_mixed = any(calls) or generators.is_mixed(body, [name])
+    return is_mixed and all(calls) and generators.follows_by_itself(body, [name], others)
 
 
-def _steps_object(method: Node) -> bool:
-    """Whether what a method makes of the members of its object follows from each alone."""
-    body, fields = body_of(method, "body"), _fields_beside(method)
+def _steps_object(method: Node, depth: int = _DEEPEST) -> bool:
+    """Whether what a method makes of its object follows from that alone, also by other methods of
+    that."""
+    body = body_of(method, "body")
     if body is None:
         return False
+    own = {local for local, _ in declared_in(method)}
+    state = [b"this", *(_fields_beside(method) - own)]
     others = [other for one in parameters(method) for other, _ in declared_in(one)]
-    own = [local for local, _ in declared_in(body)]
-    every = [one for field in sorted(fields) for one in updates.changes_of(body, field)]
-    return updates.is_stepped(every, others, own)
+    inner = list(classes.own_methods(method, body)) if depth > 1 else []
+    calls = [
+        _steps_object(one, depth - 1) for one in inner if _of_members(one, lambda _: (), depth)
+    ]
+    is_mixed = any(calls) or generators.is_mixed(body, state)
+    return is_mixed and all(calls) and generators.follows_by_itself(body, state, others)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _SIGNS = {"+": ("+", "-"), "&": ("&", "&&"), "|": ("|", "||"), "^": ("^",)}
 """Those that may update the variable of a reduction by an operation."""
+_SUMS_AND_BOUNDS = ("+", "min", "max")
+"""By what elements are updated that are told of; by others mostly those of a state are."""
 _IsFloat = Callable[["Node", bytes], bool]
 
 
@@ -97,10 +99,13 @@ def unnamed(
     ``own``: those that are floating-point, and those that are updated by what was ``made``, or
     where that decides."""
     made = updates.follows_from(statement, made) if made else set[bytes | None]()
+    calls = list(calls)
+    by_calls = {one.base.start_byte for one in calls}  # as operators of their own
     found = [
         (op, name)
         for change, base in updates.changes(statement)
         if (op := updates.operation(change)) and (name := updates.name_of(base))
+        if base.start_byte not in by_calls
         if not (is_float(change, name) and updates.takes_no_number(change))
         if is_float(statement, name)
         or updates.is_made_of(change, made)
@@ -138,7 +143,7 @@ def spoken_of(node: Node, calls: Iterable[HandedOver]) -> list[str]:
     call = next((one for one in calls if one.base.start_byte == node.start_byte), None)
     made = call.updates if call else ()
     by = [one.operator for one in made]
-    is_of_sums = bool(by) and all(by_element(one) == "+" for one in by)
+    is_of_sums = bool(by) and all(by_element(one) in _SUMS_AND_BOUNDS for one in by)
     if is_of_sums or any(one in updates.REDUCING for one in by):
         return list(dict.fromkeys(_text(one.name) for one in made))
     return [_text(updates.name_of(node))]

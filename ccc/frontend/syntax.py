@@ -39,6 +39,7 @@ _SPECIFIER = re.compile(
 )
 DECLARING = ("declaration", "parameter_declaration", "for_range_loop")
 """What declares variables."""
+_TO_CONSTANT = re.compile(rb"[^*]*\bconst\b[^*]*\*[^*]*$")
 _PARAMETERS = ("parameter_declaration", "optional_parameter_declaration")
 _KERNEL = re.compile(rb"\b__global__\b|__attribute__\s*\(\(\s*global\s*\)\)")
 
@@ -282,7 +283,9 @@ def function_name(function: Node) -> bytes:
     """The plain name of a function: no scopes, no template arguments."""
     node = function.child_by_field_name("declarator")
     while node is not None and not node.type.endswith(("identifier", "operator_name")):
-        node = node.child_by_field_name("name") or node.child_by_field_name("declarator")
+        inner = node.child_by_field_name("name") or node.child_by_field_name("declarator")
+        is_reference = node.type == "reference_declarator"
+        node = inner or (node.named_children[-1] if is_reference else None)
     if node is not None and node.type == "qualified_identifier":
         node = node.child_by_field_name("name")
     return b"".join((node.text or b"").split()) if node is not None else b""
@@ -407,6 +410,12 @@ def by_reference(function: Node, number: int) -> bool:
     declarator = parameter.child_by_field_name("declarator") if parameter else None
     is_constant = parameter is not None and b"const" in (parameter.text or b"").split()
     return declarator is not None and declarator.type == "reference_declarator" and not is_constant
+
+
+def to_constant(function: Node, number: int) -> bool:
+    """Whether a function takes at some place a pointer by which it may not change anything."""
+    parameter = next(iter(parameters(function)[number : number + 1]), None)
+    return parameter is not None and _TO_CONSTANT.match(parameter.text or b"") is not None
 
 
 def parameter_name(function: Node, number: int) -> bytes | None:

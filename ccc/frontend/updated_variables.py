@@ -10,7 +10,7 @@ from ccc.frontend import elements, reductions, updates
 from ccc.frontend.declared_types import floating_type
 from ccc.frontend.handed import HandedOver, handed_over, passed_on
 from ccc.frontend.marked_statements import MarkedStatements
-from ccc.frontend.syntax import declared_in, function_around, type_of
+from ccc.frontend.syntax import declared_in, function_around
 from ccc.frontend.uses import in_shared, own_of
 
 if TYPE_CHECKING:
@@ -231,16 +231,13 @@ class UpdatedVariables(MarkedStatements):
     def _in_members(self, where: Node) -> list[elements.Element]:
         """The elements that some code changes of arrays of its function, or of arrays in variables
         of that."""
-        every = list(elements.changed(where))
-        function = function_around(where) if every else None
-        arrays = {name for name, is_array in declared_in(function or where) if is_array}
+        every = [one for one in elements.changed(where) if one.base is not None]
         shared = in_shared([one.base for one in every if one.base], self._placement.root)
         return [
             one
             for one in every
             if one.base is not None and one.base not in shared
-            if one.array in arrays
-            or (one.array != one.base.text and type_of(where, one.base.text or b""))
+            if elements.is_own(where, one.base, one.array)
         ]
 
     def elements(self, at: Span, names: Iterable[str]) -> dict[str, set[str]]:

@@ -89,8 +89,26 @@ def operator(change: Node) -> str | None:
     signs = [child.type for child in change.children]
     value = change.child_by_field_name("right")
     if "=" in signs and value is not None:
-        return _operator_in(text_of(changed), bare(value) or value)
+        return operator_in(text_of(changed), bare(value) or value)
     return next((_OPERATORS[sign] for sign in signs if sign in _OPERATORS), None)
+
+
+def operator_in(name: bytes, value: Node) -> str | None:
+    """How a value is made of what ``name`` is: by ``min(name, x)``, ``name + x``, or
+    ``x < name ? x : name``."""
+    if value.type == "conditional_expression":
+        return _chosen_by(name, value)
+    if value.type == "call_expression":
+        function, listed = (value.child_by_field_name(part) for part in ("function", "arguments"))
+        called = _LEAST_OR_MOST.fullmatch(text_of(function) if function else b"")
+        given = [text_of(one) for one in listed.named_children] if listed else []
+        if function and _FUSED.fullmatch(text_of(function)):
+            return "+" if given[2:] == [name] else None
+        return called[1].decode() if called and given.count(name) == 1 else None
+    left, sign, right = sides(value)
+    places = (left, right) if sign.decode() in _COMMUTING else (left,)
+    is_update = value.type == "binary_expression" and name in places
+    return _OPERATORS.get(f"{sign.decode()}=") if is_update else None
 
 
 def flag(change: Node) -> str | None:
@@ -118,7 +136,7 @@ def _is_step(change: Node, others: Collection[bytes], own: Collection[bytes]) ->
     changed = place_of(change)
     value = change.child_by_field_name("right")
     if value is None:
-        return _is_counted_in(change)
+        return is_counted_in(change)
     if changed is None or any(one.type in _BY_MORE for one in every_node(value)):
         return False
     name = text_of(changed).lstrip(b"*")
@@ -127,7 +145,7 @@ def _is_step(change: Node, others: Collection[bytes], own: Collection[bytes]) ->
     return keeps and not is_made_of(change, {one for one in others if one != name})
 
 
-def _is_counted_in(change: Node) -> bool:
+def is_counted_in(change: Node) -> bool:
     """Whether numbers are made from a counter where it counts, ``n++ * 0x9E3779B9u``."""
     around = change.parent
     while around is not None and around.type in ("parenthesized_expression", "cast_expression"):
@@ -183,23 +201,6 @@ def is_decided_by(change: Node, names: Collection[bytes | None]) -> bool:
             return True
         around = around.parent
     return False
-
-
-def _operator_in(name: bytes, value: Node) -> str | None:
-    """That of ``min(name, x)``, of ``name + x``, or of ``x < name ? x : name``."""
-    if value.type == "conditional_expression":
-        return _chosen_by(name, value)
-    if value.type == "call_expression":
-        function, listed = (value.child_by_field_name(part) for part in ("function", "arguments"))
-        called = _LEAST_OR_MOST.fullmatch(text_of(function) if function else b"")
-        given = [text_of(one) for one in listed.named_children] if listed else []
-        if function and _FUSED.fullmatch(text_of(function)):
-            return "+" if given[2:] == [name] else None
-        return called[1].decode() if called and given.count(name) == 1 else None
-    left, sign, right = sides(value)
-    places = (left, right) if sign.decode() in _COMMUTING else (left,)
-    is_update = value.type == "binary_expression" and name in places
-    return _OPERATORS.get(f"{sign.decode()}=") if is_update else None
 
 
 def _chosen_by(name: bytes, choice: Node) -> str | None:

@@ -132,46 +132,6 @@ def test_what_is_set_from_what_the_path_makes_is_named(
     assert (known in line) == ("or" not in names)
 
 
-MEAN = """struct Stat {
-    float mean, m2; int n;
-    __device__ void add(float x) { n++; float d = x - mean; mean += d / n; m2 += d * (x - mean); }
-};
-__global__ void k(const float *x, Stat *out, int n) {
-    Stat s = {0, 0, 0};
-#pragma ccc for reduction(+: s.n, s.mean, s.m2)
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
-#pragma ccc if
-        if (x[i] > 0) s.add(logf(x[i]));
-    }
-    out[threadIdx.x] = s;
-}
-"""
-
-
-def test_what_a_method_does_with_what_it_updates_is_kept_from_the_clause(tmp_path: Path) -> None:
-    """It cannot be kept out of the loop."""
-    (line,) = said(MEAN, tmp_path, Options(strategy=COLLECT))
-    none = (
-        '; no reduction serves "s.n" and "s.mean", with which a function does more than to update'
-    )
-    assert f"{none} them (k.cu:10): take them from the clause, and if no iteration needs" in line
-    assert line.endswith(
-        ' needs "s" of another, declare it in the loop; else remove the annotation [in k]'
-    )
-
-
-def test_what_a_method_does_with_what_it_updates_is_told_before_any_clause(tmp_path: Path) -> None:
-    """The clause for the one member that is added up would not do."""
-    source = MEAN.replace(" reduction(+: s.n, s.mean, s.m2)", "")
-    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
-    assert (
-        '; no reduction serves "s.n" and "s.mean", with which a function does more than to update '
-        'them (k.cu:10): if no iteration needs "s" of another, declare it in the loop; or if the '
-        'branch can do without it, have that set another variable, update "s" by that behind the '
-    ) in line
-    assert line.endswith("strategy(tile(3)); else remove the annotation [in k]")
-
-
 HIT = """struct Hit { double t; double3 p; };
 __global__ void __launch_bounds__(64) k(const double3 *q, Hit *o, int n) {
     Hit h; h.t = 1e30; h.p = make_double3(0, 0, 0);

@@ -356,7 +356,8 @@ def test_paths_directly_in_a_kernel() -> None:
     ("function", "calls"),
     [
         ("int f(int a) { return a ? f(a - 1) : 0; }", True),
-        ("int &f(int a) { return g(a); }", True),  # whose name is not looked for
+        ("int &f(int a) { return f(a - 1); }", True),
+        ("int &f(int a) { return g(a); }", False),
         ("int f(int a) { return even(a); }\nint even(int a) { return f(a); }", True),
         ("int f(int a) { return STEP(a); }", True),
         ("int f(int a) { return a ? g(a - 1) : 0; }", False),

@@ -10,7 +10,7 @@ from ccc.frontend import behind
 from ccc.frontend.behind import Where
 from ccc.frontend.pragmas import BY_NO_REDUCTION
 from ccc.frontend.updates import REDUCING
-from ccc.frontend.uses import INTEGER, MOST_NAMED
+from ccc.frontend.uses import MOST_NAMED
 
 _WAYS = {
     Where.INSIDE: (
@@ -35,7 +35,7 @@ _OF_ITERATION = ", from what the iteration is of"
 _NO_REDUCTION = (
     "; no reduction serves a variable with which the loop does more than to update it ({}:{})"
 )
-_ALL_OWN = "if no iteration needs {} of another, declare them in the loop"
+_ALL_OWN = "if no iteration needs {} of another, declare them in the loop{}"
 _EACH_INSIDE = (
     "; or if the branch can do without them, have that set other variables, update {} by those "
     'behind the branch, without an "if", and ask there for strategy(tile(3))'
@@ -69,8 +69,7 @@ def without_reduction(asked: Inquiry) -> Inquiry:
         return asked
     more = _NO_REDUCTION.format(use.file, use.line)
     every = [name, *_unserved_beside(asked, name)]
-    told = _ALL_OWN.format(all_of(every, "or")) if every[1:] else own(asked, name)
-    return asked.with_clause(told + more + way_out(asked, *every)).naming(every)
+    return asked.with_clause(all_own(asked, every) + more + way_out(asked, *every)).naming(every)
 
 
 def _unserved_beside(asked: Inquiry, name: str) -> list[str]:
@@ -112,8 +111,7 @@ def own(asked: Inquiry, name: str, *, made: str = "") -> str:
     suspects, at = asked.suspects, asked.at
     told = f'if no iteration needs "{name}"{_made_from(made) or _set_in(asked, name)} of another'
     where = f" of line {asked.caller.line}" if asked.caller else ""
-    is_floating = any(one.made not in ("", INTEGER) for one in asked.reason.shown[:1])
-    if is_floating or not suspects.is_stepped(at, name):
+    if not suspects.is_stepped(at, name):
         return f"{told}, {_OWN}{where}"
     counter = suspects.counter(at)
     if counter is None:
@@ -122,19 +120,31 @@ def own(asked: Inquiry, name: str, *, made: str = "") -> str:
     return f'{told}, {_SEEDED.format(where)} from "{counter}"{thread}'
 
 
+def all_own(asked: Inquiry, names: Sequence[str]) -> str:
+    """The same of several variables."""
+    stepped = [one for one in names if asked.suspects.is_stepped(asked.at, one)]
+    plain = [one for one in names if one not in stepped]
+    where = f" of line {asked.caller.line}" if asked.caller else ""
+    told = [own(asked, one) for one in (*stepped, *(plain if len(plain) == 1 else ()))]
+    if len(plain) > 1:
+        told.append(_ALL_OWN.format(all_of(plain, "or"), where))
+    return ", and ".join(told)
+
+
 def way_out(asked: Inquiry, *names: str) -> str:
     """How a branch can be collected all the same where iterations hand on a variable, and others
     that are made from it, for the end of advice; and what else, if nothing follows."""
     return _in_strategy(asked, names) + else_remove(asked)
 
 
-def behind_calls(asked: Inquiry, name: str) -> str:
-    """The same where it is functions that update a variable."""
+def behind_calls(asked: Inquiry, *names: str) -> str:
+    """The same where it is functions that update variables."""
     found = asked.statements if asked.suspects.is_branch(asked.at) else None
     is_asked = _is_for_tiles(asked.remark.asked)
     if found is None or is_asked or behind.goes_on(found[0]):
         return else_remove(asked)
-    every = [name, *(one for one in _others(asked) if one.partition(".")[0] != name)]
+    others = (one for one in _others(asked) if one.partition(".")[0] not in names)
+    every = [*names, *others]
     if not all(behind.can_follow(*found, one.partition(".")[0].encode()) for one in every):
         return else_remove(asked)
     way = _WAYS[Where.INSIDE] if len(every) == 1 else _EACH_INSIDE

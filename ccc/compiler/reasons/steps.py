@@ -78,10 +78,10 @@ _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] =
     (elsewhere, [Hint.REDUCTION]),
     (of_halves, CLAUSES),
     (respelled, CLAUSES),
+    (of_methods, CLAUSES),
     (of_members, CLAUSES),
     (of_companions, [Hint.MISUSED]),
     (settled, [Hint.MISUSED]),  # or a clause is lacking, of which those behind know
-    (of_methods, [Hint.REDUCTION]),
     (without_reduction, [Hint.REDUCTION]),
     (with_all_lacking, [Hint.MISUSED]),
     (with_lacking, None),  # which variables are meant is asked for in any case
