@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
 
+_BRANCHES = ("if_statement", "switch_statement", "conditional_expression", *LOOPS)
+
+
 def copies(
     path: Node, turn: Node, made: Collection[bytes | None], own: Collection[bytes | None]
 ) -> list[Node]:
@@ -86,6 +89,26 @@ def can_follow(path: Node, loop: Node, name: bytes) -> bool:
     iteration does with that before."""
     uses = [use for use in identifiers_in(path) if use.text == name]
     return not is_needed_before(path, loop, name) and not any(_repeats(one, loop) for one in uses)
+
+
+def is_set_anew(loop: Node, name: bytes) -> bool:
+    """Whether each iteration of a loop sets a plain variable before it does anything else with
+    that, and nothing behind the loop uses it."""
+    body, function = loop.child_by_field_name("body") or loop, function_around(loop)
+    uses = [one for one in identifiers_in(function or loop) if one.text == name]
+    inside = [one for one in uses if body.start_byte <= one.start_byte < body.end_byte]
+    if (
+        not inside
+        or not _is_set_first(body, name)
+        or any(one.start_byte >= loop.end_byte for one in uses)
+    ):
+        return False
+    around = min(inside, key=lambda one: one.start_byte).parent
+    while around is not None and around.type != "compound_statement":
+        if around.type in _BRANCHES:
+            return False
+        around = around.parent
+    return around is not None and all(one.end_byte <= around.end_byte for one in inside)
 
 
 def goes_on(switch: Node) -> bool:

@@ -39,11 +39,16 @@ def floating_type(statement: Node, name: bytes, code: bytes) -> str | None:
         name: the variable, or a member of one: ``hit.distance``.
         code: the text of all declarations, without comments.
     """
+    return _FLOATING.get(type_by_name(statement, name, code) or b"")
+
+
+def type_by_name(statement: Node, name: bytes, code: bytes) -> bytes | None:
+    """The type of a plain variable, or of a plain member of one, if it is known."""
     variable, *members = name.split(b".")
     kind = type_of(statement, variable)
     for member in members:
         kind = _type_of_member(kind, member, code) if kind else None
-    return _FLOATING.get(kind or b"")
+    return kind
 
 
 def _type_of_member(kind: bytes, member: bytes, code: bytes) -> bytes | None:

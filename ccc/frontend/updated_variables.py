@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ccc.errors import Span
-from ccc.frontend import elements, reductions, updates
-from ccc.frontend.declared_types import floating_type
+from ccc.frontend import behind, elements, reductions, updates
+from ccc.frontend.declared_types import floating_type, type_by_name
 from ccc.frontend.handed import HandedOver, handed_over, passed_on
 from ccc.frontend.marked_statements import MarkedStatements
-from ccc.frontend.syntax import declared_in, function_around
-from ccc.frontend.uses import in_shared, own_of
+from ccc.frontend.syntax import declared_in, function_around, type_of
+from ccc.frontend.uses import in_shared, is_held, may_be_wide, own_of
 
 if TYPE_CHECKING:
     from ccc.frontend.placement import Placed
@@ -69,14 +69,17 @@ class UpdatedVariables(MarkedStatements):
 
     def made_more_of(self, at: Span) -> dict[str, Span]:
         """The members that the functions make more of than to update them that a statement calls,
-        and the calls: no reduction serves those. A state of random numbers is none of them."""
+        or that one updates and another one sets, and the calls: no reduction serves those. A state
+        of random numbers is none of them."""
         placed = self._at(at)
-        calls = self._handed(placed.statement) if placed else ()
+        calls = list(self._handed(placed.statement)) if placed else []
+        every = [(one, call) for call in calls for one in call.updates
+                 if b"." in one.name and not call.is_stepped]  # fmt: skip
+        updated = {one.name for one, _ in every if one.operator in updates.REDUCING}
         return {
             one.name.decode(errors="replace"): Span(*self._line_of(call.base))
-            for call in calls
-            for one in call.updates
-            if one.operator == "" and b"." in one.name and not call.is_stepped
+            for one, call in every
+            if one.operator == "" or (one.operator is None and one.name in updated)
         }
 
     def no_reduction(self, at: Span, name: str) -> Span | None:
@@ -154,6 +157,24 @@ class UpdatedVariables(MarkedStatements):
         every = (self._operations(where, name.encode()) for where in places if where is not None)
         made = next(filter(None, every), set())
         return made.pop() if len(made) == 1 else None
+
+    def is_no_reduction(self, at: Span, name: str) -> bool:
+        """Whether it is certain, by the text, that no reduction serves a variable of which a
+        statement changes the value for later iterations."""
+        placed = self._at(at)
+        if placed is None or self.goes_with(at, name) is not None:
+            return False
+        path, loop = placed.statement, (self._loops(at) or [placed])[-1].statement
+        by = {one: by for by, one in updates.extremes(path)}.get(name)
+        by = by or self.operation(at, name) or reductions.first(path, name)
+        if by in updates.REDUCING and self.misuse(at, name, by) is None:
+            return False
+        if self.is_stepped(at, name) or any(
+            one == name or one.startswith(f"{name}.") for one in self.made_more_of(at)
+        ):
+            return True
+        is_set = any(True for _ in updates.changes_of(path, name.encode()))
+        return is_set and not behind.is_set_anew(loop, name.encode())
 
     def _operations(self, where: Node, name: bytes) -> set[str | None]:
         """By what some code changes a variable."""
@@ -263,6 +284,26 @@ class UpdatedVariables(MarkedStatements):
     def _led_to(self, tree: Node) -> Iterator[HandedOver]:
         """The pointers that a tree hands on, to functions that change what these lead to."""
         return passed_on(tree, self._placement.functions)
+
+    def may_hold(self, at: Span, name: str, kind: str) -> bool:
+        """Whether a register of a kind may hold a variable, as far as its type tells."""
+        placed = self._at(at)
+        if placed is None:
+            return True
+        return is_held(kind, type_by_name(placed.statement, name.encode(), self._placement.blank))
+
+    def wide_of(self, at: Span, names: Sequence[str]) -> Sequence[str]:
+        """Those of some variables that may be integers of 64 bits, or pointers, by their types, or
+        those of their elements; all if none may."""
+        placed = self._at(at)
+        if placed is None:
+            return names
+        kinds = {
+            one: type_by_name(placed.statement, one.encode(), self._placement.blank)
+            or type_of(placed.statement, one.encode(), is_array=True)
+            for one in names
+        }
+        return [one for one, kind in kinds.items() if not kind or may_be_wide(kind)] or names
 
     def _is_float(self, statement: Node, name: bytes) -> bool:
         return floating_type(statement, name, self._placement.blank) is not None

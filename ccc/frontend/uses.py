@@ -133,7 +133,11 @@ def _bare(node: Node | None) -> Node | None:
 
 def may_hold(kind: str, variable: Node) -> bool:
     """Whether a register may hold a variable, as far as its declaration tells."""
-    text = _declared_type(variable)
+    return is_held(kind, _declared_type(variable))
+
+
+def is_held(kind: str, text: bytes | None) -> bool:
+    """The same of what is declared to be of some type, if that is known."""
     if kind == INTEGER:
         return text not in _REGISTERS.values()
     return kind not in _REGISTERS or not text or not is_number(text) or text == _REGISTERS[kind]
@@ -177,6 +181,11 @@ def may_be_at(name: bytes, function: Node, kind: str, *, is_volatile: bool) -> b
 def _is_wide(variable: Node) -> bool:
     """Whether a variable has 64 bits, by one of the names of such integers."""
     return _WIDE.fullmatch(_declared_type(variable) or b"") is not None
+
+
+def may_be_wide(kind: bytes) -> bool:
+    """Whether what is of a type may have 64 bits, or is of none that is known."""
+    return not is_number(kind) or _WIDE.fullmatch(kind) is not None
 
 
 def _declared_type(variable: Node) -> bytes | None:

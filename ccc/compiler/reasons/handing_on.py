@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
+from ccc.compiler.reasons.inquiry import ON_LOOP, REMOVE, Inquiry
+from ccc.compiler.reasons.reduction_clauses import clauses_of
 from ccc.compiler.reasons.topics import Topic
 from ccc.frontend import behind
 from ccc.frontend.behind import Where
@@ -28,14 +29,13 @@ _WAYS = {
 _BY_TILE = (Where.INSIDE, Where.BEHIND)
 """What asks for a strategy that no switch can have of which a case goes on in the next one."""
 _OWN = "declare it in the loop"
-_SEEDED = f"as of random numbers, {_OWN}{{}}, and seed it there"
+_ALL_OWN = "declare them in the loop"
 _OF_THREAD = " and the number of the thread"
 """Where all threads may count alike."""
 _OF_ITERATION = ", from what the iteration is of"
 _NO_REDUCTION = (
     "; no reduction serves a variable with which the loop does more than to update it ({}:{})"
 )
-_ALL_OWN = "if no iteration needs {} of another, declare them in the loop{}"
 _EACH_INSIDE = (
     "; or if the branch can do without them, have that set other variables, update {} by those "
     'behind the branch, without an "if", and ask there for strategy(tile(3))'
@@ -110,25 +110,44 @@ def own(asked: Inquiry, name: str, *, made: str = "") -> str:
     made from it."""
     suspects, at = asked.suspects, asked.at
     told = f'if no iteration needs "{name}"{_made_from(made) or _set_in(asked, name)} of another'
-    where = f" of line {asked.caller.line}" if asked.caller else ""
     if not suspects.is_stepped(at, name):
-        return f"{told}, {_OWN}{where}"
-    counter = suspects.counter(at)
+        return f"{told}, {_OWN}{_on_line(asked)}"
+    return f"{told}, {_seeded(asked, 'it')}"
+
+
+def _on_line(asked: Inquiry) -> str:
+    """Of which line the loop is, where it is that of a caller."""
+    return f" of line {asked.caller.line}" if asked.caller else ""
+
+
+def _seeded(asked: Inquiry, it: str) -> str:
+    """What to do about states of random numbers."""
+    suspects, at = asked.suspects, asked.at
+    counter, where = suspects.counter(at), _on_line(asked)
+    told = f"as of random numbers, declare {it} in the loop{where}, and seed {it} there"
     if counter is None:
-        return f"{told}, {_SEEDED.format(where)}{_OF_ITERATION}"
-    thread = "" if suspects.is_of_thread(at, counter) else _OF_THREAD
-    return f'{told}, {_SEEDED.format(where)} from "{counter}"{thread}'
+        return f"{told}{_OF_ITERATION}"
+    return f'{told} from "{counter}"{"" if suspects.is_of_thread(at, counter) else _OF_THREAD}'
 
 
 def all_own(asked: Inquiry, names: Sequence[str]) -> str:
     """The same of several variables."""
     stepped = [one for one in names if asked.suspects.is_stepped(asked.at, one)]
-    plain = [one for one in names if one not in stepped]
-    where = f" of line {asked.caller.line}" if asked.caller else ""
-    told = [own(asked, one) for one in (*stepped, *(plain if len(plain) == 1 else ()))]
-    if len(plain) > 1:
-        told.append(_ALL_OWN.format(all_of(plain, "or"), where))
+    told = []
+    for some in (stepped, [one for one in names if one not in stepped]):
+        needs = f"if no iteration needs {all_of(some, 'or')} of another, " if some[1:] else ""
+        them = _seeded(asked, "them") if some is stepped else f"{_ALL_OWN}{_on_line(asked)}"
+        told += [f"{needs}{them}" if needs else own(asked, one) for one in some[:1]]
     return ", and ".join(told)
+
+
+def with_own(asked: Inquiry, names: Sequence[str], clauses: Sequence[tuple[str, str]]) -> str:
+    """What to do about variables that no reduction serves, and about others."""
+    told = all_own(asked, names)
+    if clauses:
+        beside = all_of([one for _, one in clauses])
+        told += f", and if the loop only updates {beside}, {ON_LOOP}: {clauses_of(clauses)}"
+    return told + way_out(asked, *names)
 
 
 def way_out(asked: Inquiry, *names: str) -> str:

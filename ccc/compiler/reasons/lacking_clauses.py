@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from ccc.compiler.reasons.handing_on import with_own
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import Inquiry
 from ccc.compiler.reasons.misused import declared_in
 from ccc.compiler.reasons.reduction_clauses import naming_all, served
 from ccc.compiler.reasons.topics import Topic
+from ccc.frontend.uses import INTEGER
+
+_BITWISE = ("and", "or", "xor", "not", "lop3", "shl", "shr", "shf", "popc", "prmt", "bfe", "bfi")
+_LEAST = ("min", "max")
+_ADDING = ("add", "sub", "mad", "fma", "mul")
+_OTHERS = {
+    **dict.fromkeys("+", (*_BITWISE, *_LEAST)),
+    **dict.fromkeys("&|^", (*_ADDING, *_LEAST)),
+    **dict.fromkeys(_LEAST, (*_BITWISE, *_ADDING)),
+}
+"""What makes no value of a reduction by some operation."""
 
 
 def with_all_lacking(asked: Inquiry) -> Inquiry:
@@ -34,4 +46,24 @@ def with_lacking(asked: Inquiry) -> Inquiry:
     lacking = suspects.unnamed(at) or (known if len(known) == len(names) else behind)
     if not lacking:
         return asked
-    return asked.with_clause(naming_all(lacking)).naming(name for _, name in lacking)
+    operations = {by for by, _ in lacking}  # which serve integers that no clause names
+    lacking = [*lacking, *(one for one in known if one[0] not in operations)]
+    clauses = {name for _, name in lacking}
+    rest = [one for one in names if one not in clauses and suspects.is_no_reduction(at, one)]
+    meant = [one for one in rest if _may_make(asked, one, None)]
+    if not meant or any(_may_make(asked, one, by) for by, one in lacking):
+        return asked.with_clause(naming_all(lacking)).naming(name for _, name in lacking)
+    return asked.settled(with_own(asked, rest, lacking)).naming(meant)
+
+
+def _may_make(asked: Inquiry, name: str, by: str | None) -> bool:
+    """Whether the instruction at fault may make the value of a variable, by an operation if one is
+    told."""
+    first = next(iter(asked.reason.shown), None)
+    if first is None:
+        return True
+    if by is not None and first.opcode.name in _OTHERS.get(by, ()):
+        return False
+    return asked.suspects.may_hold(
+        asked.at, name, INTEGER if first.opcode.name in _BITWISE else first.made
+    )

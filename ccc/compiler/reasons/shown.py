@@ -53,6 +53,11 @@ class Shown:
         return self.opcode.name == "mul" and target in sources
 
     @property
+    def is_wide_sum(self) -> bool:
+        """Whether it adds integers of 64 bits, or addresses."""
+        return self.opcode.name in ("add", "sub") and self.opcode.types[-1:] in (("s64",), ("u64",))
+
+    @property
     def _parts(self) -> tuple[str, str]:
         """Its opcode and its first operand."""
         match = _INSTRUCTION.match(self.text)

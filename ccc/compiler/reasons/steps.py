@@ -135,7 +135,8 @@ def _where_set(asked: Inquiry) -> Span | None:
 
 def _text(asked: Inquiry) -> str:
     """What is said in the end."""
-    names = asked.names if len(asked.names) <= MOST_NAMED else ()
+    bases = tuple(dict.fromkeys(one.partition(".")[0] for one in asked.names))
+    names = next((few for few in (asked.names, bases) if len(few) <= MOST_NAMED), ())
     quoted = " or ".join(f'"{name}"' for name in names)
     reason = asked.reason
     if quoted and not reason.shown:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.induction import SUMS
-from ccc.compiler.reasons.handing_on import all_of, by_no_reduction, own, way_out
+from ccc.compiler.reasons.handing_on import all_of, by_no_reduction, own, way_out, with_own
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import ON_LOOP, REMOVE, Inquiry
 from ccc.compiler.reasons.of_loops import with_what_ends
@@ -95,6 +95,9 @@ def _of_one(asked: Inquiry, name: str) -> Inquiry:
     if operation not in REDUCTIONS or suspects.is_index(at, name):
         told = own(asked, name) + _beside(asked, name) + way_out(asked, name)
         return asked.with_clause(told)
+    others = [one for one in suspects.unnamed_beside(at) if one[1] != name]
+    if others:
+        return asked.with_clause(naming_all([(operation, name), *others]))
     if operation in KEEPS:
         return asked.with_clause(keeping(operation, name))
     clauses = [(operation, name)]
@@ -126,6 +129,9 @@ def _of_several(asked: Inquiry) -> str:
     about that."""
     clauses = served(asked, asked.names)
     rest = [name for name in asked.names if name not in {one for _, one in clauses}]
+    suspects, at = asked.suspects, asked.at
+    if rest and all(suspects.is_no_reduction(at, one) for one in rest):
+        return with_own(asked, rest, clauses)
     if len(rest) != 1 or not clauses:
         return _SEVERAL
     told, more = own(asked, rest[0]), way_out(asked, rest[0])

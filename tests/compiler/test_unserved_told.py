@@ -1,0 +1,102 @@
+"""What users are told of what no reduction serves beside what one does: which of it is at fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
+
+CACHED = """__device__ float made(int k, const float *x)
+{ float s = 0; for (int j = 0; j < 64; j++) s += sinf(x[(k * 31 + j) & 1023]); return s; }
+__global__ void __launch_bounds__(64) k(const int *key, const float *x, float *y, int n) {
+    BEFORE int misses = 0;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += 64) {
+        INSIDE
+#pragma ccc if
+        if (key[i] != last) { value = made(key[i], x); last = key[i]; misses++; }
+        y[i] = value;
+    }
+    y[n + threadIdx.x] = misses;
+}
+"""
+OWN = '; if no iteration needs "value" or "last" of another, declare them in the loop'
+
+
+def cached(clause: str, *, is_own: bool = False) -> str:
+    own = "int last = -1; float value = 0;"
+    source = CACHED.replace("BEFORE", own * (not is_own)).replace("INSIDE", own * is_own)
+    return source.replace(" CLAUSE", clause)
+
+
+def test_what_a_loop_keeps_until_it_needs_another(tmp_path: Path) -> None:
+    """What is counted beside it was named in its place."""
+    options = Options(strategy=COLLECT)
+    clause = "reduction(+: misses)"
+    (line,) = said(cached(""), tmp_path, options)
+    assert '("value", k.cu:9, PTX line' in line
+    assert f'{OWN}, and if the loop only updates "misses", say so on the loop: {clause}' in line
+    (line,) = said(cached(f" {clause}"), tmp_path, options)
+    assert f"{OWN}; else remove the annotation [in k]" in line
+    assert said(cached(f" {clause}", is_own=True), tmp_path, options) == []
+
+
+CELLS = """__global__ void __launch_bounds__(64) k(const int *end, const short *x, int *y, int n) {
+    int row[9], most = 0; long long cells = 0;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += 64) {
+        int best = 0;
+        for (int j = 0; j < 9; j++) row[j] = 0;
+#pragma ccc while
+        for (int a = 0; a < end[i]; a++) {
+            int before = 0;
+            for (int b = 1; b < 9; b++) {
+                int v = max(before + x[a * 8 + b], max(row[b], row[b - 1]) - 2);
+                before = row[b]; row[b] = v; best = max(best, v);
+            }
+            cells += 8;
+        }
+        y[i] = best; if (best > most) most = best;
+    }
+    y[n + threadIdx.x] = most; y[n + 64 + threadIdx.x] = (int)cells;
+}
+"""
+
+
+def test_what_is_as_wide_as_the_instruction_is_meant(tmp_path: Path) -> None:
+    options = Options(strategy=COLLECT)
+    (line,) = said(CELLS.replace(" CLAUSE", ""), tmp_path, options)
+    assert '("cells", k.cu:14, PTX line' in line
+    clauses = "reduction(+: cells) reduction(max: most)"
+    assert f"say so on the loop of line 3: {clauses}; or ask for" in line
+    assert said(CELLS.replace("CLAUSE", clauses), tmp_path, options) == []
+
+
+STATES = """__device__ unsigned drawn(unsigned *s, unsigned *t) {
+    *s = 18000 * (*s & 65535) + (*s >> 16); *t = 30903 * (*t & 65535) + (*t >> 16);
+    return (*s << 16) + *t;
+}
+__global__ void __launch_bounds__(64) k(const float *x, float *y, int n) {
+    unsigned s = threadIdx.x + 1, t = 7;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 64) {
+        float v = x[i];
+#pragma ccc while
+        while (v > 0.5f) v -= drawn(&s, &t) * 1e-10f;
+        y[i] = v;
+    }
+}
+"""
+
+
+def test_several_states_of_random_numbers(tmp_path: Path) -> None:
+    (line,) = said(STATES, tmp_path, Options(strategy=COLLECT))
+    assert (
+        '; if no iteration needs "s" or "t" of another, as of random numbers, declare them' in line
+    )
+    assert "reduction(" not in line
