@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ccc.errors import Span
 from ccc.frontend import behind, pointers, reductions, updates
 from ccc.frontend.deciding import arm_of
-from ccc.frontend.declared_types import are_two_halves
+from ccc.frontend.declared_types import are_two_halves, type_by_name
 from ccc.frontend.leaving import cases_run
 from ccc.frontend.own_arrays import OwnArrays, volatile_in
 from ccc.frontend.structures import DeclaredStructure, structure_of
@@ -17,6 +17,7 @@ from ccc.frontend.syntax import (
     declared_in,
     function_around,
     identifiers_in,
+    is_field_of_bits,
     type_of,
 )
 from ccc.frontend.updated_variables import UpdatedVariables
@@ -332,10 +333,16 @@ class Suspects(UpdatedVariables):
 
     def halves(self, at: Span, names: Iterable[str]) -> dict[str, bool]:
         """Those of some variables that are of half precision, and whether it holds two numbers."""
-        placed = self._at(at)
-        kinds = {one: type_of(placed.statement, one.encode()) for one in names} if placed else {}
+        placed, code = self._at(at), self._placement.blank
+        of = placed.statement if placed else None
+        kinds = {one: type_by_name(of, one.encode(), code) for one in names} if of else {}
         return {one: are_two for one, kind in kinds.items()
                 if (are_two := are_two_halves(kind or b"")) is not None}  # fmt: skip
+
+    def fields_of_bits(self, names: Iterable[str]) -> list[str]:
+        """Those of some members that are so many bits."""
+        code = self._placement.blank
+        return [one for one in names if "." in one and is_field_of_bits(one.encode(), code)]
 
     def _handed_on(self, placed: Placed) -> list[Node]:
         """What turns of a loop hand on, but for what that counts in by itself and what reductions

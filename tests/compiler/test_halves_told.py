@@ -63,3 +63,47 @@ def test_a_float_in_its_place_serves(tmp_path: Path) -> None:
     source = KERNEL.replace("CLAUSE", "reduction(max: most)").replace("most.bits", "most")
     source = source.replace("PATH", "most = fmaxf(most, v);").replace("SINGLE", "float most = 0")
     assert said(source, tmp_path, Options(strategy=COLLECT)) == []
+
+
+MEMBERS = """struct __half { unsigned short bits; };
+__device__ __half operator+(__half a, __half b)
+{ asm("add.f16 %0, %0, %1;" : "+h"(a.bits) : "h"(b.bits)); return a; }
+struct Sums { KIND h; float s; unsigned hits BITS, any BITS; };
+__global__ void __launch_bounds__(64) k(const float *x, float *y, int n) {
+    Sums a{};
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += 64) {
+#pragma ccc if
+        if (x[i] > 0.5f) UPDATE
+    }
+    y[threadIdx.x] = a.s + *(unsigned short *)&a.h + a.hits + a.any;
+}
+"""
+SUM = "{ float v = expf(x[i]); a.h = a.h + HALF; a.s += v; }"
+HITS = "{ if (expf(x[i]) > 3) a.hits++; a.any = 1; }"
+
+
+@pytest.mark.parametrize("clause", ["", "reduction(+: a.h, a.s)"])
+def test_a_member_of_half_precision(clause: str, tmp_path: Path) -> None:
+    """A clause for the other member alone was told, or the clause for both was blamed."""
+    source = MEMBERS.replace(" BITS", "").replace("UPDATE", SUM)
+    half = source.replace("KIND", "__half").replace("HALF", "__half{(unsigned short)v}")
+    (line,) = said(half.replace("CLAUSE", clause), tmp_path, Options(strategy=COLLECT))
+    assert '; a reduction is of integers, float and double: make "a.h" a float' in line
+    assert ("say so on the loop: reduction(+: a.h, a.s); else" in line) == (not clause)
+    plain = source.replace("KIND", "float").replace("HALF", "v")
+    plain = plain.replace("CLAUSE", "reduction(+: a.h, a.s)")
+    assert said(plain, tmp_path, Options(strategy=COLLECT)) == []
+
+
+@pytest.mark.parametrize("clause", ["", "reduction(+: a.hits) reduction(|: a.any)"])
+def test_a_bit_field(clause: str, tmp_path: Path) -> None:
+    source = MEMBERS.replace("KIND", "float").replace("UPDATE", HITS)
+    fields = source.replace("BITS", ": 12").replace("CLAUSE", clause)
+    (line,) = said(fields, tmp_path, Options(strategy=COLLECT))
+    told = '; no reduction serves bit-fields: declare "a.hits" and "a.any" without a number of bits'
+    assert told in line
+    clauses = "reduction(+: a.hits) reduction(|: a.any)"
+    assert (f", and say so on the loop: {clauses}; else remove" in line) == (not clause)
+    plain = source.replace(" BITS", "").replace("CLAUSE", clauses)
+    assert said(plain, tmp_path, Options(strategy=COLLECT)) == []
