@@ -227,10 +227,10 @@ class UpdatedVariables(MarkedStatements):
         is_float = self._is_float(change, updates.name_of(base))
         return is_float and updates.takes_no_number(change)
 
-    def adds_up(self, at: Span, array: str) -> tuple[str, str | None] | None:
+    def adds_up(self, at: Span, array: str) -> tuple[str, str, bool] | None:
         """The operation of a reduction by which a statement updates elements of an array of its
-        function, if there is one, and such an element whose number each iteration computes, as it
-        is written; None if they are the same in all of them."""
+        function, if there is one, and such an element as it is written, and whether each iteration
+        computes its number; else they are the same in all of them."""
         placed = self._at(at)
         every = self._elements(placed) if placed else []
         found = {by: element for base, by, element in every if base.text == array.encode()}
@@ -239,7 +239,7 @@ class UpdatedVariables(MarkedStatements):
             return None
         turn = self._placement.around(placed) or placed.statement
         is_computed = updates.is_numbered_by(turn, element)
-        return by, updates.text_of(element).decode(errors="replace") if is_computed else None
+        return by, updates.text_of(element).decode(errors="replace"), is_computed
 
     def _elements(self, placed: Placed) -> list[tuple[Node, str | None, Node]]:
         """The arrays that outlive an iteration of which a statement changes elements, how, and

@@ -81,7 +81,7 @@ MADE = """__global__ void __launch_bounds__(64) k(const double *x, double *y, in
             "reduction(+: sum)",
             "product *= v; last = v;",
             '"product" or "last"',
-            "if the loop only adds them up, or keeps the least or the most, say so",
+            'if no iteration needs "product" or "last" of another, declare them in the loop; or',
         ),
         (
             "reduction(+: sum, product)",
@@ -179,6 +179,40 @@ IN_COLUMNS = """__global__ void __launch_bounds__(64) k(const double *x, double 
 @pytest.mark.slow
 def test_elements_in_columns_are_collected(tmp_path: Path) -> None:
     assert said(IN_COLUMNS, tmp_path, Options(strategy=COLLECT)) == []
+
+
+SEVERAL_ARRAYS = """__global__ void k(const float *x, const int *kind, float *y, int n) {
+    DECLARED
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0) {
+            float v = expf(x[i]);
+            for (int k = 0; k < 20; k++) v = sqrtf(v + k);
+#pragma unroll
+            for (int k = 0; k < 4; k++) if (kind[i] == k) { UPDATE }
+        }
+    }
+    for (int k = 0; k < 4; k++) y[4 * threadIdx.x + k] = SUM / COUNT;
+}
+"""
+
+
+@pytest.mark.slow
+def test_several_arrays_that_are_added_up_are_to_be_in_columns(tmp_path: Path) -> None:
+    def of(declared: str, update: str, index: str) -> list[str]:
+        source = SEVERAL_ARRAYS.replace("DECLARED", declared).replace("UPDATE", update)
+        source = source.replace("SUM", f"s[k]{index}").replace("COUNT", f"c[k]{index}")
+        return said(source, tmp_path, Options(strategy=COLLECT))
+
+    (line,) = of("float s[4] = {}; int c[4] = {};", "s[k] += v; c[k]++;", "")
+    assert '("s" or "c", k.cu:10, PTX line' in line
+    assert "; if the loop only updates their elements, keep them in __shared__ memory, in a" in line
+    atomics = "atomicAdd(&s[k][threadIdx.x], {}) and atomicAdd(&c[k][threadIdx.x], {})"
+    assert line.endswith(f"update them by {atomics.format('...', '...')} [in k]")
+    columns = "__shared__ float s[4][64]; __shared__ int c[4][64];"
+    update = atomics.format("v", "1").replace(" and ", "; ")
+    assert of(columns, f"{update};", "[threadIdx.x]") == []
 
 
 INTERSECTED = """__device__ int common(const int *a, const int *b, int n) {

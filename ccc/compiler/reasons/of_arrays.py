@@ -3,6 +3,8 @@ where they may have no values."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import Inquiry
 from ccc.compiler.reasons.topics import Topic
@@ -12,8 +14,8 @@ _ELEMENTS = (
     "so on the loop: reduction({}: variables)"
 )
 _COLUMNS = (
-    "if the loop only updates its elements, keep them in __shared__ memory, in a column for each "
-    "thread, and update them by {}(&{}[threadIdx.x], ...)"
+    "if the loop only updates {} elements, keep them in __shared__ memory, in a column for each "
+    "thread, and update them by {}"
 )
 """Where a variable for each would have to be found by a number."""
 _SET_WHOLE = "give all of it a value where it is declared"
@@ -48,16 +50,25 @@ def of_variables(asked: Inquiry) -> Inquiry:
 
 
 def of_elements(asked: Inquiry) -> Inquiry:
-    """What is said of an array that is added up is of use: a reduction is of variables."""
-    names = asked.names
-    found = asked.suspects.adds_up(asked.at, names[0]) if len(names) == 1 else None
-    if found is None:
+    """What is said of arrays that are added up is of use: a reduction is of variables."""
+    found = [(one, asked.suspects.adds_up(asked.at, one)) for one in asked.names]
+    every = [(name, *made) for name, made in found if made is not None]
+    if not every or len(every) != len(found):
         return asked
-    by, element = found
-    hint = _COLUMNS.format(_ATOMICS[by], element) if element else _ELEMENTS.format(by)
-    if asked.reason.slot(Hint.ANOTHER_LOOP):
+    in_memory = asked.reason.slot(Hint.ANOTHER_LOOP)
+    if len(every) > 1 and not in_memory:
+        return asked
+    is_numbered = len(every) > 1 or every[0][3]
+    hint = _in_columns([one[1:] for one in every]) if is_numbered else _ELEMENTS.format(every[0][1])
+    if in_memory:
         return asked.advising_first(hint)
     return asked.with_clause(hint).filled(Hint.IN_PATH, hint)
+
+
+def _in_columns(elements: Sequence[tuple[str, str, bool]]) -> str:
+    """What to do about arrays of which an element is found by its number."""
+    ways = [f"{_ATOMICS[by]}(&{element}[threadIdx.x], ...)" for by, element, _ in elements]
+    return _COLUMNS.format("its" if len(ways) == 1 else "their", " and ".join(ways))
 
 
 def set_whole(asked: Inquiry) -> str | None:
