@@ -10,6 +10,7 @@ from ccc.frontend import behind, elements, reductions, updates
 from ccc.frontend.declared_types import floating_type, type_by_name
 from ccc.frontend.handed import HandedOver, handed_over, passed_on
 from ccc.frontend.marked_statements import MarkedStatements
+from ccc.frontend.structures import DeclaredStructure, structure_of
 from ccc.frontend.syntax import declared_in, function_around, type_of
 from ccc.frontend.uses import in_shared, is_held, may_be_wide, own_of
 
@@ -91,6 +92,12 @@ class UpdatedVariables(MarkedStatements):
         by = by or (reductions.first(placed.statement, name) if placed else None)
         return self.misuse(at, name, by) if by and by in updates.REDUCING else None
 
+    def structure(self, at: Span, name: str) -> DeclaredStructure | None:
+        """The structure that a variable of a statement's function is, if it is known to be one."""
+        placed = self._at(at)
+        kind = type_of(placed.statement, name.encode()) if placed else None
+        return structure_of(kind, self._placement.blank) if kind else None
+
     def unnamed(self, at: Span, *, around: bool = False) -> list[tuple[str, str]]:
         """The operations and variables that a statement, or the loop around it, updates as a
         reduction does, and no loop names: those that are floating-point, and those that the loop
@@ -102,7 +109,17 @@ class UpdatedVariables(MarkedStatements):
         statement = loops[-1].statement if around else placed.statement
         made = {base.text for base in updates.changed(placed.statement)} if around else set()
         found = self._unnamed(statement, loops, made, self._is_float)
-        return [(by, name) for by, name in found if self.misuse(at, name, by) is None]
+        found = [(by, name) for by, name in found if self.misuse(at, name, by) is None]
+        return [one for by, name in found for one in self._nameable(at, by, name)]
+
+    def _nameable(self, at: Span, by: str, name: str) -> list[tuple[str, str]]:
+        """What a clause can name of what is updated by an operation: of a structure the members, if
+        that has nothing else."""
+        whole = self.structure(at, name)
+        if whole is None:
+            return [(by, name)]
+        members = [] if whole.arrays or whole.private else whole.open
+        return [(by, f"{name}.{one}") for one in members]
 
     def unnamed_beside(self, at: Span) -> list[tuple[str, str]]:
         """Those of the loop around a statement that are updated by what the statement changes, and
@@ -113,7 +130,8 @@ class UpdatedVariables(MarkedStatements):
             return []
         made = {base.text for base in updates.changed(placed.statement)}
         found = self._unnamed(loops[-1].statement, loops, made, lambda *_: False)
-        return [one for one in self.unnamed(at, around=True) if one in found]
+        every = [one for by, name in found for one in self._nameable(at, by, name)]
+        return [one for one in self.unnamed(at, around=True) if one in every]
 
     def _unnamed(
         self,

@@ -11,14 +11,12 @@ from ccc.frontend.deciding import arm_of
 from ccc.frontend.declared_types import are_two_halves, type_by_name
 from ccc.frontend.leaving import cases_run
 from ccc.frontend.own_arrays import OwnArrays, volatile_in
-from ccc.frontend.structures import DeclaredStructure, structure_of
 from ccc.frontend.syntax import (
     declarations,
     declared_in,
     function_around,
     identifiers_in,
     is_field_of_bits,
-    type_of,
 )
 from ccc.frontend.updated_variables import UpdatedVariables
 from ccc.frontend.uses import (
@@ -324,12 +322,6 @@ class Suspects(UpdatedVariables):
                 for node in (*declarations(function), *updates.changed(function))
             ]
         return self._sets[placed.id]
-
-    def structure(self, at: Span, name: str) -> DeclaredStructure | None:
-        """The structure that a variable of a statement's function is, if it is known to be one."""
-        placed = self._at(at)
-        kind = type_of(placed.statement, name.encode()) if placed else None
-        return structure_of(kind, self._placement.blank) if kind else None
 
     def halves(self, at: Span, names: Iterable[str]) -> dict[str, bool]:
         """Those of some variables that are of half precision, and whether it holds two numbers."""

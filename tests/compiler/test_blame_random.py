@@ -234,3 +234,37 @@ def test_a_sum_of_floats_is_no_state_of_random_numbers(tmp_path: Path) -> None:
     assert (
         ': if no iteration needs "g" of another, declare it in the loop; or if the branch' in line
     )
+
+
+BESIDE = """struct Sums { float x, y; };
+__device__ Sums operator+(Sums a, Sums b) { return {a.x + b.x, a.y + b.y}; }
+struct Draws { unsigned long long s, by;
+    __device__ unsigned next()
+    { unsigned long long old = s; s = old * 6364136223846793005ULL + by; return old >> 32; } };
+__global__ void __launch_bounds__(64) k(const float *x, Sums *y, int n) {
+    OUTSIDE Sums a = {0, 0};
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += 64) {
+        INSIDE
+        float v = x[i] * g.next();
+#pragma ccc while
+        for (int t = 0; t < 9; t++) {
+            if (v > 0.5f) { a = a + Sums{v, 1}; break; }
+            v += g.next() * 2.3e-10f;
+        }
+    }
+    y[threadIdx.x] = a;
+}
+"""
+
+
+def test_members_that_are_added_up_beside_a_state_are_named(tmp_path: Path) -> None:
+    def of(outside: str, inside: str, clause: str) -> list[str]:
+        source = BESIDE.replace("OUTSIDE", outside).replace("INSIDE", inside)
+        return said(source.replace(" CLAUSE", clause), tmp_path, Options(strategy=COLLECT))
+
+    (line,) = of("Draws g = {threadIdx.x, 1};", "", "")
+    clause = "reduction(+: a.x, a.y)"
+    assert "; " + SEED.replace('"s"', '"g"') + ", and if the loop only updates" in line
+    assert f": {clause}; or ask for strategy(flatten)" in line
+    assert of("", "Draws g = {i, 1};", f" {clause}") == []

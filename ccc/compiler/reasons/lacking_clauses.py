@@ -42,7 +42,11 @@ def with_lacking(asked: Inquiry) -> Inquiry:
     if {*names} <= {*declared_in(asked)} or asked.reason.slot(Hint.IN_THE_WAY):
         return asked
     known = served(asked, names)
-    behind = [one for one in suspects.unnamed(at, around=True) if one[1] in names]
+    behind = [
+        one
+        for one in suspects.unnamed(at, around=True)
+        if not {one[1], one[1].partition(".")[0]}.isdisjoint(names)
+    ]
     lacking = suspects.unnamed(at) or (known if len(known) == len(names) else behind)
     if not lacking:
         return asked

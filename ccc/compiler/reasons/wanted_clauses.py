@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.induction import SUMS
+from ccc.compiler.advice import ALL_MADE
 from ccc.compiler.reasons.handing_on import all_of, by_no_reduction, own, way_out, with_own
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import ON_LOOP, REMOVE, Inquiry
@@ -96,7 +97,7 @@ def _of_one(asked: Inquiry, name: str) -> Inquiry:
         told = own(asked, name) + _beside(asked, name) + way_out(asked, name)
         return asked.with_clause(told)
     others = [one for one in suspects.unnamed_beside(at) if one[1] != name]
-    if others:
+    if others and not asked.reason.begins(ALL_MADE):
         return asked.with_clause(naming_all([(operation, name), *others]))
     if operation in KEEPS:
         return asked.with_clause(keeping(operation, name))
