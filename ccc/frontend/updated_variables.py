@@ -119,7 +119,16 @@ class UpdatedVariables(MarkedStatements):
         if whole is None:
             return [(by, name)]
         members = [] if whole.arrays or whole.private else whole.open
-        return [(by, f"{name}.{one}") for one in members]
+        named = {one for loop in self._loops(at) for _, one in loop.pragma.reductions}
+        return [(by, full) for one in members if (full := f"{name}.{one}") not in named]
+
+    def unnamed_handed_on(self, at: Span, *, beside: bool = True) -> list[tuple[str, str]]:
+        """Those of a statement that outlive an iteration, and those beside it that need clauses
+        whatever becomes of that."""
+        placed = self._at(at)
+        own = own_of(placed.statement, self._placement.around(placed)) if placed else set[bytes]()
+        every = dict.fromkeys([*self.unnamed(at), *(self.unnamed_beside(at) if beside else ())])
+        return [one for one in every if one[1].partition(".")[0].encode() not in own]
 
     def unnamed_beside(self, at: Span) -> list[tuple[str, str]]:
         """Those of the loop around a statement that are updated by what the statement changes, and
@@ -237,7 +246,7 @@ class UpdatedVariables(MarkedStatements):
         that no other thread has the same, as far as its text tells."""
         placed = self._at(at)
         function = function_around(placed.statement) if placed else None
-        made = updates.follows_from(function, _THREAD) if function else set[bytes | None]()
+        made = updates.follows_from(function, _THREAD, by_branches=False) if function else set()
         return name.encode() in made
 
     def _is_of_numbers(self, change: Node, base: Node) -> bool:

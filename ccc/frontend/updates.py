@@ -172,7 +172,9 @@ def is_made_of(change: Node, names: Collection[bytes | None]) -> bool:
     return value is not None and any(node.text in names for node in identifiers_in(value))
 
 
-def follows_from(tree: Node, names: Collection[bytes | None]) -> set[bytes | None]:
+def follows_from(
+    tree: Node, names: Collection[bytes | None], *, by_branches: bool = True
+) -> set[bytes | None]:
     """Some variables, with those that a tree makes of them, or sets where they say so."""
     found, size = set(names), -1
     while len(found) > size:
@@ -180,7 +182,7 @@ def follows_from(tree: Node, names: Collection[bytes | None]) -> set[bytes | Non
         found.update(
             base.text
             for change, base in changes(tree)
-            if is_made_of(change, found) or is_decided_by(change, found)
+            if is_made_of(change, found) or (by_branches and is_decided_by(change, found))
         )
         found.update(
             name.text

@@ -93,7 +93,10 @@ class Suspects(UpdatedVariables):
         copies = self._copied(placed, places, here, kind) if about == "carried" else []
         here = here if here or about in _IN_MEMORY else copies or found
         if about == "carried":
-            return self._spoken_of(placed, copies or fitting(here, kind) or here)
+            kept = copies or fitting(here, kind) or here
+            if kept and not any(may_hold(kind, one) for one in kept):
+                kept = self._inside(placed, places, kind) or kept
+            return self._spoken_of(placed, kept)
         if about == "arrays":
             return OwnArrays(function, self._placement.blank).names(here)
         return _members(here) if about == "handed" else _texts(here)
@@ -146,6 +149,15 @@ class Suspects(UpdatedVariables):
         copied = behind.copies(path, turn, made, own)
         found = [one for one in copied if served.isdisjoint(reductions.spoken_of(one, ()))]
         return [*(one for one in here if may_hold(kind, one)), *found] if found else []
+
+    def _inside(self, placed: Placed, places: Sequence[Span], kind: str) -> list[Node]:
+        """What a path changes on the line at fault of what the iteration declares outside of that,
+        and a register of a kind may hold: turns of a loop inside hand it on."""
+        path = placed.statement
+        own = {name for name, _ in declared_in(path)}
+        every = [one for one in updates.changed(path) if one.text not in own]
+        on_line = [one for one in every if any(self._is_on(one, line) for line in places)]
+        return [one for one in on_line if may_hold(kind, one)]
 
     def set_behind(self, at: Span, name: str) -> Span | None:
         """Where the rest of the iteration sets a variable that nothing before it does."""

@@ -182,3 +182,30 @@ def test_what_a_lambda_hands_on_otherwise_is_offered_no_clause_for_it(tmp_path: 
     assert 'declares "sum", where' in line
     assert '("last", k.cu:11, ' in line
     assert line.count("reduction") == 1
+
+
+INSIDE = """template <class F> __device__ void each(const int *row, const int *at, int v, F f) {
+#pragma ccc for variable
+    for (int e = row[v]; e < row[v + 1]; e++) f(at[e]);
+}
+__global__ void k(const int *row, const int *at, const float *x, float *y, int n) {
+    int count = 0;
+#pragma ccc for reduction(+: count)
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float most = 0;
+        each(row, at, i, [&](int u) {
+#pragma ccc if
+            if (x[u] > 0.7f) { most = fmaxf(most, expf(x[u])); count++; }
+        });
+        y[i] = most;
+    }
+    y[n + threadIdx.x] = count;
+}
+"""
+
+
+def test_what_turns_of_a_loop_hand_on_that_calls_a_lambda_is_named(tmp_path: Path) -> None:
+    """What all iterations hand on is an int, and has its clause."""
+    line = said(INSIDE, tmp_path, Options(strategy=COLLECT))[-1]
+    assert 'the path computes ("most", k.cu:12, PTX line' in line
+    assert ": max.f32 " in line

@@ -237,6 +237,28 @@ def test_a_sum_of_turns_is_hinted_at(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("turn", "it", "clauses"),
+    [
+        ("most = fmaxf(most, x[i + t]);", "it", "reduction(max: most)"),
+        ("sum += x[i + t]; most = fmaxf(most, x[i + t]);", "them",
+         "reduction(+: sum) reduction(max: most)"),
+    ],
+)  # fmt: skip
+def test_all_that_turns_hand_on_is_hinted_at(
+    turn: str, it: str, clauses: str, tmp_path: Path
+) -> None:
+    """Of a maximum a clause was told that names nothing."""
+    source = SUMS.replace("sum += x[AT];", f"{{ {turn} }}").replace("= sum;", "= sum + most;")
+    source = source.replace("float sum = 0;", "float sum = 0, most = 0;")
+    options = Options(strategy=COLLECT)
+    line, *_ = said(source, tmp_path, options)
+    assert "strategy(engage) does not apply" in line
+    assert f"; if they do nothing else with {it}, say so: {clauses}" in line
+    assert said(source.replace("for variable", f"for variable {clauses}"), tmp_path, options) == []
+
+
+@pytest.mark.slow
 def test_a_sum_of_turns_is_not_hinted_at_where_more_is_in_the_way(tmp_path: Path) -> None:
     """Each turn adds to the index, by a number that nvcc makes anew in each."""
     source = SUMS.replace("AT", "i * t")

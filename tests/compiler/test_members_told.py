@@ -236,7 +236,8 @@ def test_to_remove_the_annotation_is_no_more_advised_where_something_else_is(
 
 
 BESIDE = """struct Sums { float e[2]; float s; int n;
-    __device__ void add(float v) { e[0] += v; e[1] += v * v; s += v; n++; } };
+    __device__ void add(float v) { e[0] += v; e[1] += v * v; s += v; n++; }
+    __device__ void grow(float v) { for (int k = 0; k < 2; k++) e[k] = fminf(e[k], v * k); } };
 struct One { float s; int n; __device__ void put(float v) { s += v; n++; } };
 struct More { One of[2]; float t; };
 __global__ void k(const float *x, float *y, int n) {
@@ -260,6 +261,13 @@ __global__ void k(const float *x, float *y, int n) {
         ("a.e[0] += v; a.e[1] += v * v; tot += v;", "a.e", "reduction(+: tot)", "+: variables"),
         ("a.add(v);", "a.e", "", "+: a.s, a.n, variables"),
         ("p[0].x += v; p[1].y += v * v; tot += v;", "p", "", "+: tot, variables"),
+        (
+            "a.e[0] = fmaxf(a.e[0], v); a.e[1] += v;",
+            "a.e",
+            "",
+            "+: variables) reduction(max: variables",
+        ),
+        ("a.grow(v);", "a.e", "", "min: variables"),
         ("m.of[0].put(v); m.of[1].put(v * v); m.t += v;", "m.of", "", "+: m.t, variables"),
     ],
 )

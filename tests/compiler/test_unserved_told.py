@@ -77,6 +77,38 @@ def test_what_is_as_wide_as_the_instruction_is_meant(tmp_path: Path) -> None:
     assert said(CELLS.replace("CLAUSE", clauses), tmp_path, options) == []
 
 
+MADE_BESIDE = """__global__ void __launch_bounds__(64) k(const float *x, float *y, int n) {
+    OUTSIDE float sum = 0; int draws = 0;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += 64) {
+        INSIDE float most = 0;
+#pragma ccc if
+        if (x[i] > 0.5f) {
+            float v = x[i];
+            for (int t = 0; t < 9; t++) { s = s * 1664525u + 1013904223u; v += (s >> 8) * 1e-8f; }
+            most = fmaxf(most, v);
+            sum += sqrtf(v); draws++;
+        }
+        y[i] = most;
+    }
+    y[n + threadIdx.x] = sum + draws;
+}
+"""
+
+
+def test_what_needs_a_clause_is_told_with_a_state(tmp_path: Path) -> None:
+    """Of what each iteration declares no clause is told."""
+
+    def of(outside: str, inside: str, clause: str) -> list[str]:
+        source = MADE_BESIDE.replace("OUTSIDE", outside).replace("INSIDE", inside)
+        return said(source.replace("CLAUSE", clause), tmp_path, Options(strategy=COLLECT))
+
+    (line,) = of("unsigned s = threadIdx.x;", "", "")
+    clause = "reduction(+: sum)"
+    assert f'only updates "sum", say so on the loop of line 3: {clause}; else remove' in line
+    assert of("", "unsigned s = i;", clause) == []
+
+
 STATES = """__device__ unsigned drawn(unsigned *s, unsigned *t) {
     *s = 18000 * (*s & 65535) + (*s >> 16); *t = 30903 * (*t & 65535) + (*t >> 16);
     return (*s << 16) + *t;

@@ -15,7 +15,7 @@ from ccc.analysis.paths.carried_values import (
     TOO_NARROW,
 )
 from ccc.analysis.paths.continuation import OF_ATOMIC
-from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES, SUMS, TO_SHARE
+from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES, SUMS, SUMS_HINT, TO_SHARE
 from ccc.analysis.paths.leading_out import LEAVES_TURNS
 from ccc.analysis.paths.parting import BY_ONE, DECIDES
 from ccc.compiler.advice import FROM_COUNTER, IF_FROM_COUNTER
@@ -36,6 +36,8 @@ class Hint(Enum):
     BY_ATOMIC = auto()
     TO_READ_BEHIND = auto()
     """What else a minimum needs, which the clause has to be of."""
+    TURNS_ADD_UP = auto()
+    """That turns may do nothing else with what they hand on."""
     SUMS = auto()
     """The clause alone."""
     TO_SHARE = auto()
@@ -82,6 +84,7 @@ PATTERNS = {
             (Hint.FLUSHED, "minima and maxima of floats are none under -ftz=true"),
             (Hint.OF_ATOMIC, OF_ATOMIC),
             (Hint.BY_ATOMIC, BY_ATOMIC),
+            (Hint.TURNS_ADD_UP, SUMS_HINT),
             (Hint.SUMS, SUMS),
             (Hint.SET_IN_LOOP, SET_IN_LOOP),
             (Hint.TOO_NARROW, TOO_NARROW),

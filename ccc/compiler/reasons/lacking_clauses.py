@@ -47,7 +47,8 @@ def with_lacking(asked: Inquiry) -> Inquiry:
         for one in suspects.unnamed(at, around=True)
         if not {one[1], one[1].partition(".")[0]}.isdisjoint(names)
     ]
-    lacking = suspects.unnamed(at) or (known if len(known) == len(names) else behind)
+    lacking = suspects.unnamed_handed_on(at, beside=False)
+    lacking = lacking or (known if len(known) == len(names) else behind)
     if not lacking:
         return asked
     operations = {by for by, _ in lacking}  # which serve integers that no clause names

@@ -83,6 +83,7 @@ def _of_elements(asked: Inquiry) -> str | None:
         return None
     operations = {by or None for made in arrays.values() for by in made}
     clauses = served(asked, [one for one in names if one not in arrays])
-    by = operations.pop() if len(operations) == 1 else None
-    told = _ELEMENTS.format(all_of([*arrays]), clauses_of([*clauses, (by or "op", "variables")]))
+    known = [by for by in REDUCING if by in operations] if None not in operations else ["op"]
+    clauses += [(by, "variables") for by in known]
+    told = _ELEMENTS.format(all_of([*arrays]), clauses_of(clauses))
     return told + way_out(asked, *arrays)

@@ -43,7 +43,7 @@ from ccc.compiler.reasons.respelled import named_narrow, respelled, shared_out
 from ccc.compiler.reasons.shown import Shown
 from ccc.compiler.reasons.topics import Topic
 from ccc.compiler.reasons.wanted_clauses import (
-    clause_of_sum,
+    added_up_by_turns,
     clauses_of_sums,
     sharing_by_sums,
     to_read_behind,
@@ -65,7 +65,7 @@ _ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
     Hint.PROMISE: promised,
     Hint.READ_BEFORE: read_before_loop,
     Hint.SET_IN_LOOP: set_whole,
-    Hint.SUMS: clause_of_sum,
+    Hint.TURNS_ADD_UP: added_up_by_turns,
     Hint.TOO_NARROW: named_narrow,
     Hint.TO_READ_BEHIND: to_read_behind,
 }

@@ -4,7 +4,7 @@ what else serves them."""
 from __future__ import annotations
 
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
-from ccc.analysis.paths.induction import SUMS
+from ccc.analysis.paths.induction import SUMS, SUMS_HINT
 from ccc.compiler.advice import ALL_MADE
 from ccc.compiler.reasons.handing_on import all_of, by_no_reduction, own, way_out, with_own
 from ccc.compiler.reasons.hints import Hint
@@ -59,19 +59,22 @@ def to_read_behind(asked: Inquiry) -> str | None:
     return None if is_offered else ""
 
 
-def clause_of_sum(asked: Inquiry) -> str | None:
-    """The clause for the variable that turns hand on, where it is no minimum or maximum."""
+def added_up_by_turns(asked: Inquiry) -> str | None:
+    """The clauses for the variable that turns hand on, and for what else they need some for; but
+    for a minimum or maximum with which something goes, of which the first turn counts."""
     suspects, at = asked.suspects, asked.at
     extreme = suspects.extreme(at)
     if len(asked.names) != 1 or (extreme and extreme[1] in asked.names):
         return None
     (name,) = asked.names
     operation = _operation(asked, name)
-    if suspects.ends_loop(at, name) or suspects.is_index(at, name):
+    if suspects.ends_loop(at, name) or suspects.is_index(at, name) or operation not in REDUCTIONS:
         return None
-    if operation not in REDUCTIONS or operation in KEEPS:
-        return None
-    return clauses_of([(operation, name)])
+    others = [one for one in suspects.unnamed(at) if one[1] != name]
+    clauses = clauses_of([(operation, name), *others])
+    if not others and operation not in KEEPS:
+        return SUMS_HINT.replace(SUMS, clauses)
+    return f"if they do nothing else with {'them' if others else 'it'}, say so: {clauses}"
 
 
 def clauses_of_sums(asked: Inquiry) -> str | None:
@@ -96,7 +99,7 @@ def _of_one(asked: Inquiry, name: str) -> Inquiry:
     if operation not in REDUCTIONS or suspects.is_index(at, name):
         told = own(asked, name) + _beside(asked, name) + way_out(asked, name)
         return asked.with_clause(told)
-    others = [one for one in suspects.unnamed_beside(at) if one[1] != name]
+    others = _others(asked, name)
     if others and not asked.reason.begins(ALL_MADE):
         return asked.with_clause(naming_all([(operation, name), *others]))
     if operation in KEEPS:
@@ -109,11 +112,17 @@ def _of_one(asked: Inquiry, name: str) -> Inquiry:
 
 def _beside(asked: Inquiry, name: str) -> str:
     """The clauses that a loop needs for others, whatever serves a variable."""
-    others = [one for one in asked.suspects.unnamed_beside(asked.at) if one[1] != name]
+    others = _others(asked, name)
     if not others:
         return ""
     names = all_of([one for _, one in others])
     return f", and if the loop only updates {names}, {ON_LOOP}: {clauses_of(others)}"
+
+
+def _others(asked: Inquiry, name: str) -> list[tuple[str, str]]:
+    """What else the path updates, or the iteration by what the path makes, of which no clause is
+    there that it needs."""
+    return [one for one in asked.suspects.unnamed_handed_on(asked.at) if one[1] != name]
 
 
 def _operation(asked: Inquiry, name: str) -> str | None:
