@@ -96,7 +96,9 @@ def handed_over(path: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[Ha
             of_all = [_of_members(one, named, depth, is_used) for one in called]
             every = {key: None for each in of_all for key in each}
             if every or not called:
-                yield HandedOver(element[0], name, (_of_element(element[1], every, by),))
+                stepped_by = bool(called) and all(map(_steps_object, called))
+                found = (_of_element(element[1], every, by),)
+                yield HandedOver(element[0], name, found, stepped_by)
         for number, one in enumerate(listed.named_children):
             yield from _given(one, number, name, called, by, named, depth, is_used)
 
@@ -122,12 +124,12 @@ def _given(
         return
     made = [_of_parameter(f, number, named, depth, is_used) for f in called]
     every = {key: None for each in made for key in each}
+    is_stepped = bool(called) and all(_steps(f, number, named, depth) for f in called)
     if given is not None:
-        stepped = [_steps(f, number, named, depth) for f in called]
-        found = _updates(given, every, by)
-        yield HandedOver(given, name, found, bool(stepped) and all(stepped))
+        yield HandedOver(given, name, _updates(given, every, by), is_stepped)
     elif element is not None and every:
-        yield HandedOver(element[0], name, (_of_element(element[1], every, by),))
+        found = (_of_element(element[1], every, by),)
+        yield HandedOver(element[0], name, found, is_stepped)
 
 
 def _element(place: Node | None, where: Node) -> tuple[Node, bytes] | None:

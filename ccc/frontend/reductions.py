@@ -121,7 +121,7 @@ def unnamed(
         for call in calls
         for one in call.updates
         if one.operator in updates.REDUCING
-        if is_float(statement, one.name) or not one.by.isdisjoint(made)
+        if is_float(statement, one.name) or not (one.by - {call.base.text}).isdisjoint(made)
     ]
     return [
         (op, _text(name))

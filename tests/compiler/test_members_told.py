@@ -289,6 +289,25 @@ def test_what_a_member_that_is_a_pointer_leads_to_is_no_element_of_a_variable() 
     assert found == [b"a.f"]
 
 
+@pytest.mark.slow
+def test_what_is_told_of_one_member_is_of_that(tmp_path: Path) -> None:
+    """Others may have to stay: the structure is not to be declared in the loop."""
+    update = "if (x[i] > a.s) { a.s = x[i]; y[i] = expf(a.s) + a.n; }"
+    source = BESIDE.replace("UPDATE", update).replace("CLAUSE", "")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    own = '; if no iteration needs "a.s" of another, have a variable in its place, declared in the'
+    assert own in line
+
+
+@pytest.mark.slow
+def test_no_other_member_is_named_in_the_place_of_what_a_pointer_leads_to(tmp_path: Path) -> None:
+    """An instruction that adds numbers of floating point updates no int."""
+    source = BESIDE.replace("UPDATE", "*to += v; a.n++;").replace("CLAUSE", "")
+    source = source.replace("float tot = 0;", "float tot = 0, *to = &a.s;")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert "computes (k.cu:" in line
+
+
 INHERITED = """struct Base { float s; __device__ void add(float v) { s += v; } };
 struct Sums : Base { int n; float e; __device__ void take(float v) { CALL(v); n++; e += v; } };
 __global__ void k(const float *x, float *y, int n) {

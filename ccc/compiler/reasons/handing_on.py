@@ -30,6 +30,9 @@ _BY_TILE = (Where.INSIDE, Where.BEHIND)
 """What asks for a strategy that no switch can have of which a case goes on in the next one."""
 _OWN = "declare it in the loop"
 _ALL_OWN = "declare them in the loop"
+_IN_PLACE = "have a variable in its place, declared in the loop"
+_ALL_IN_PLACE = "have variables in their place, declared in the loop"
+"""Of members, of which others may have to stay."""
 _OF_THREAD = " and the number of the thread"
 """Where all threads may count alike."""
 _OF_ITERATION = ", from what the iteration is of"
@@ -111,7 +114,7 @@ def own(asked: Inquiry, name: str, *, made: str = "") -> str:
     suspects, at = asked.suspects, asked.at
     told = f'if no iteration needs "{name}"{_made_from(made) or _set_in(asked, name)} of another'
     if not suspects.is_stepped(at, name):
-        return f"{told}, {_OWN}{_on_line(asked)}"
+        return f"{told}, {_IN_PLACE if '.' in name else _OWN}{_on_line(asked)}"
     return f"{told}, {_seeded(asked, 'it')}"
 
 
@@ -136,7 +139,8 @@ def all_own(asked: Inquiry, names: Sequence[str]) -> str:
     told = []
     for some in (stepped, [one for one in names if one not in stepped]):
         needs = f"if no iteration needs {all_of(some, 'or')} of another, " if some[1:] else ""
-        them = _seeded(asked, "them") if some is stepped else f"{_ALL_OWN}{_on_line(asked)}"
+        in_place = _ALL_IN_PLACE if any("." in one for one in some) else _ALL_OWN
+        them = _seeded(asked, "them") if some is stepped else f"{in_place}{_on_line(asked)}"
         told += [f"{needs}{them}" if needs else own(asked, one) for one in some[:1]]
     return ", and ".join(told)
 

@@ -51,8 +51,6 @@ def with_lacking(asked: Inquiry) -> Inquiry:
     lacking = lacking or (known if len(known) == len(names) else behind)
     if not lacking:
         return asked
-    operations = {by for by, _ in lacking}  # which serve integers that no clause names
-    lacking = [*lacking, *(one for one in known if one[0] not in operations)]
     clauses = {name for _, name in lacking}
     rest = [one for one in names if one not in clauses and suspects.is_no_reduction(at, one)]
     meant = [one for one in rest if _may_make(asked, one, None)]

@@ -28,6 +28,9 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
     names = asked.suspects.names(asked.at, about, asked.places, kind, arm, case)
     if topic is Topic.CARRIED and any(one.is_product for one in reason.shown[:1]):
         names = [one for one in names if asked.suspects.operation(asked.at, one) == "*"] or names
+    if topic is Topic.CARRIED and any(one.is_sum for one in reason.shown[:1]):
+        is_any = any(asked.suspects.may_hold(asked.at, one, kind) for one in names)
+        names = names if is_any else []  # what it is cannot be told, as behind a pointer
     if topic is Topic.CARRIED and any(one.is_wide_sum for one in reason.shown[:1]):
         names = [*asked.suspects.wide_of(asked.at, names)]
     if topic is Topic.HANDED and any("pred" in one.opcode.modifiers for one in reason.shown):

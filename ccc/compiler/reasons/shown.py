@@ -46,16 +46,26 @@ class Shown:
         return INTEGER if is_whole else ""
 
     @property
+    def is_sum(self) -> bool:
+        """Whether it adds something to what is there, ``add.f32 %f1, %f1, %f2;``."""
+        return self.opcode.name in ("add", "sub", "mad", "fma") and self._keeps
+
+    @property
     def is_product(self) -> bool:
         """Whether it multiplies what is there by something, ``mul.f32 %f1, %f2, %f1;``."""
-        _, target = self._parts
-        _, *sources = re.split(r", *", self.text.rstrip(";"))
-        return self.opcode.name == "mul" and target in sources
+        return self.opcode.name == "mul" and self._keeps
 
     @property
     def is_wide_sum(self) -> bool:
         """Whether it adds integers of 64 bits, or addresses."""
         return self.opcode.name in ("add", "sub") and self.opcode.types[-1:] in (("s64",), ("u64",))
+
+    @property
+    def _keeps(self) -> bool:
+        """Whether it makes the new value of a register of the old one."""
+        _, target = self._parts
+        _, *sources = re.split(r", *", self.text.rstrip(";"))
+        return target in sources
 
     @property
     def _parts(self) -> tuple[str, str]:

@@ -99,7 +99,9 @@ def _of_one(asked: Inquiry, name: str) -> Inquiry:
     if operation not in REDUCTIONS or suspects.is_index(at, name):
         told = own(asked, name) + _beside(asked, name) + way_out(asked, name)
         return asked.with_clause(told)
-    others = _others(asked, name)
+    in_path = suspects.handed_on(at)  # of which integers may need no clause
+    needed = suspects.unnamed(at)
+    others = [one for one in _others(asked, name) if one[1] not in in_path or one in needed]
     if others and not asked.reason.begins(ALL_MADE):
         return asked.with_clause(naming_all([(operation, name), *others]))
     if operation in KEEPS:
