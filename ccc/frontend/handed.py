@@ -55,7 +55,8 @@ _MEMBER = "field_expression"
 _PLACES = ("identifier", _MEMBER, "pointer_expression")
 _CALL = b"operator()"
 """What is called of a variable that is called as if it were a function."""
-_OPERATORS = ("assignment_expression", "binary_expression")
+_ASSIGNED = "assignment_expression"
+_OPERATORS = (_ASSIGNED, "binary_expression")
 """What may call a function, or a method, that is named as its sign is."""
 _DEEPEST = 3
 """Into so many functions, each called by the one before, is looked."""
@@ -161,11 +162,15 @@ def _by_operators(path: Node, named: _Named, depth: int) -> Iterator[HandedOver]
         for one in called:
             listed = parameters(one)
             if kind and _class_of(one) == kind and len(listed) == 1 and not _only_reads(one):
-                made = _of_members(one, named, depth, is_used)
-                yield HandedOver(base, name, _updates(base, made, by), _steps_object(one))
+                made, is_stepped = _of_members(one, named, depth, is_used), _steps_object(one)
             elif kind and len(listed) == 2 and by_reference(one, 0) and _is_of(listed[0], kind):
-                made = _of_parameter(one, 0, named, depth, is_used)
-                yield HandedOver(base, name, _updates(base, made, by))
+                made, is_stepped = _of_parameter(one, 0, named, depth, is_used), False
+            else:
+                continue
+            if node.type != _ASSIGNED or (
+                made and all(member for member, _ in made)
+            ):  # else its sign tells
+                yield HandedOver(base, name, _updates(base, made, by), is_stepped)
 
 
 def _by_lambda(

@@ -47,13 +47,23 @@ def told(folder: Path, kind: str, update: str, clause: str = "") -> list[str]:
     return said(source, folder, Options(strategy=COLLECT))
 
 
+WHOLE = (
+    OPEN + " __device__ Sums &operator+=(Sums &s, Sums t) { s = {s.a + t.a, s.b + t.b}; return s; }"
+)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("clause", ["", "reduction(+: s)"])
-def test_the_members_of_a_structure_are_named(clause: str, tmp_path: Path) -> None:
-    update = "s = s + Sums{expf(x[i]), 1.0f}"
-    *_, line = told(tmp_path, OPEN, update, clause)
+@pytest.mark.parametrize(
+    ("kind", "update"),
+    [(OPEN, "s = s + Sums{expf(x[i]), 1.0f}"), (WHOLE, "s += Sums{expf(x[i]), 1.0f}")],
+)
+def test_the_members_of_a_structure_are_named(
+    kind: str, update: str, clause: str, tmp_path: Path
+) -> None:
+    *_, line = told(tmp_path, kind, update, clause)
     assert f"{NAMED}else remove the annotation [in k]" in line
-    assert told(tmp_path, OPEN, update, "reduction(+: s.a, s.b)") == []
+    assert told(tmp_path, kind, update, "reduction(+: s.a, s.b)") == []
 
 
 @pytest.mark.slow
