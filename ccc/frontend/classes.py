@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
-from ccc.frontend.syntax import function_name
+from ccc.frontend.syntax import body_of, every_node, function_name, type_of
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
+_ARGUMENTS = re.compile(rb"<.*>", re.DOTALL)
 _CLASSES = ("struct_specifier", "class_specifier")
 _NAMES = ("type_identifier", "template_type")
 
@@ -70,3 +72,62 @@ def _bases(body: Node) -> Iterator[Node]:
 def _plain(name: Node) -> bytes | None:
     """The name of a class without its arguments."""
     return (name.child_by_field_name("name") or name).text
+
+
+def kind_of(base: Node) -> bytes:
+    """The name of the type of a variable, without its arguments; empty if it is not known."""
+    return _name_of(type_of(base, base.text or b"") or b"")
+
+
+def _name_of(kind: bytes) -> bytes:
+    *_, name = [b"", *_ARGUMENTS.sub(b"", kind).split()]
+    return name
+
+
+def is_of(parameter: Node, kind: bytes | None) -> bool:
+    """Whether a parameter is of a type of that name."""
+    declared = parameter.child_by_field_name("type")
+    return declared is not None and _name_of(declared.text or b"") == kind
+
+
+def only_reads(method: Node) -> bool:
+    """Whether a method changes nothing of its object, since it says so, or has nothing in it that
+    might."""
+    declarator, body = method.child_by_field_name("declarator"), body_of(method, "body")
+    gives_place = declarator is not None and declarator.type == "reference_declarator"
+    while declarator is not None and declarator.type != "function_declarator":
+        declarator = next(iter(declarator.named_children), None)
+    said = declarator.named_children if declarator else ()
+    if any(one.type == "type_qualifier" and one.text == b"const" for one in said):
+        return True
+    if body is None or gives_place or not fields_beside(method):
+        return False
+    kinds = {one.type for one in every_node(body)}
+    return kinds.isdisjoint((*updates.CHANGES, "call_expression"))
+
+
+def class_of(method: Node) -> bytes | None:
+    """The name of the class that a method is defined in; None if it is in none."""
+    around = method.parent
+    while around is not None and around.type in ("template_declaration", "field_declaration_list"):
+        around = around.parent
+    name = around.child_by_field_name("name") if around else None
+    return name.text if name else None
+
+
+def fields_beside(method: Node) -> set[bytes]:
+    """The plain members of the class that a method is defined in, and its references and arrays,
+    with those of the classes that it is made of; none if it is in no class."""
+    around = [one for each in beside(method) for one in each.named_children]
+    declared = (one for one in around if one.type == "field_declaration")
+    listed = (name for one in declared for name in one.children_by_field_name("declarator"))
+    plain = (_inside(one) for one in listed)
+    return {one.text or b"" for one in plain if one is not None and one.type == "field_identifier"}
+
+
+def _inside(declarator: Node) -> Node | None:
+    """What a member that is a reference, or an array, is declared by."""
+    node: Node | None = declarator
+    while node is not None and node.type in ("reference_declarator", "array_declarator"):
+        node = node.named_child(0)
+    return node

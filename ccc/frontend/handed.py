@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,12 +10,10 @@ from ccc.frontend.syntax import (
     body_of,
     by_reference,
     declared_in,
-    every_node,
     identifiers_in,
     parameter_name,
     parameters,
     to_constant,
-    type_of,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +46,6 @@ class HandedOver(NamedTuple):
     within: Node | None = None
 
 
-_ARGUMENTS = re.compile(rb"<.*>", re.DOTALL)
 _Named = Callable[[bytes], "Sequence[Node]"]
 _MEMBER = "field_expression"
 _PLACES = ("identifier", _MEMBER, "pointer_expression")
@@ -90,7 +86,7 @@ def handed_over(path: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[Ha
             method = _method(base, called)
             members = _of_members(method, named, depth, is_used) if method else {}
             is_known = method is not None or not is_object
-            if is_known and not (method is not None and _only_reads(method)):
+            if is_known and not (method is not None and classes.only_reads(method)):
                 stepped_by = method is not None and _steps_object(method)
                 yield HandedOver(base, name, _updates(base, members, by), stepped_by)
         elif element := _element(function, path):
@@ -156,14 +152,24 @@ def _by_operators(path: Node, named: _Named, depth: int) -> Iterator[HandedOver]
         called = named(b"operator" + (sign.text or b"")) if base and sign else ()
         if base is None or right is None or not called:
             continue
-        kind, is_used = _kind_of(base), updates.is_taken(node)
+        kind, is_used = classes.kind_of(base) or None, updates.is_taken(node)
         by = frozenset(one.text for one in identifiers_in(right))
         name = b"operator" + ((sign.text or b"") if sign else b"")
         for one in called:
             listed = parameters(one)
-            if kind and _class_of(one) == kind and len(listed) == 1 and not _only_reads(one):
+            if (
+                kind
+                and classes.class_of(one) == kind
+                and len(listed) == 1
+                and not classes.only_reads(one)
+            ):
                 made, is_stepped = _of_members(one, named, depth, is_used), _steps_object(one)
-            elif kind and len(listed) == 2 and by_reference(one, 0) and _is_of(listed[0], kind):
+            elif (
+                kind
+                and len(listed) == 2
+                and by_reference(one, 0)
+                and classes.is_of(listed[0], kind)
+            ):
                 made, is_stepped = _of_parameter(one, 0, named, depth, is_used), False
             else:
                 continue
@@ -238,7 +244,7 @@ def _of_parameter(
 def _of_members(method: Node, named: _Named, depth: int, is_used: bool = False) -> _Made:
     """How a method changes the members of its object; what it returns may be used."""
     body = body_of(method, "body")
-    fields = _fields_beside(method)
+    fields = classes.fields_beside(method)
     own = {name for name, _ in declared_in(method)}
 
     def member(place: bytes) -> bytes | None:
@@ -398,68 +404,11 @@ def _fitting(called: Sequence[Node], count: int) -> Sequence[Node]:
 
 def _method(base: Node, called: Sequence[Node]) -> Node | None:
     """The method that is called of a variable, if that is known: of several, that of its type."""
-    methods = [one for one in called if _fields_beside(one)]
+    methods = [one for one in called if classes.fields_beside(one)]
     if len(methods) > 1:
-        kind = _kind_of(base)
-        methods = [one for one in methods if _class_of(one) == kind]
+        kind = classes.kind_of(base)
+        methods = [one for one in methods if classes.class_of(one) == kind]
     return methods[0] if len(methods) == 1 else None
-
-
-def _kind_of(base: Node) -> bytes:
-    """The name of the type of a variable, without its arguments; empty if it is not known."""
-    return _name_of(type_of(base, base.text or b"") or b"")
-
-
-def _name_of(kind: bytes) -> bytes:
-    *_, name = [b"", *_ARGUMENTS.sub(b"", kind).split()]
-    return name
-
-
-def _is_of(parameter: Node, kind: bytes) -> bool:
-    """Whether a parameter is of a type of that name."""
-    declared = parameter.child_by_field_name("type")
-    return declared is not None and _name_of(declared.text or b"") == kind
-
-
-def _only_reads(method: Node) -> bool:
-    """Whether a method changes nothing of its object, since it says so, or has nothing in it that
-    might."""
-    declarator, body = method.child_by_field_name("declarator"), body_of(method, "body")
-    while declarator is not None and declarator.type != "function_declarator":
-        declarator = next(iter(declarator.named_children), None)
-    said = declarator.named_children if declarator else ()
-    if any(one.type == "type_qualifier" and one.text == b"const" for one in said):
-        return True
-    if body is None or not _fields_beside(method):
-        return False
-    kinds = {one.type for one in every_node(body)}
-    return kinds.isdisjoint((*updates.CHANGES, "call_expression"))
-
-
-def _class_of(method: Node) -> bytes | None:
-    around = method.parent
-    while around is not None and around.type in ("template_declaration", "field_declaration_list"):
-        around = around.parent
-    name = around.child_by_field_name("name") if around else None
-    return name.text if name else None
-
-
-def _fields_beside(method: Node) -> set[bytes]:
-    """The plain members of the class that a method is defined in, and its references and arrays,
-    with those of the classes that it is made of; none if it is in no class."""
-    around = [one for each in classes.beside(method) for one in each.named_children]
-    declared = (one for one in around if one.type == "field_declaration")
-    listed = (name for one in declared for name in one.children_by_field_name("declarator"))
-    plain = (_inside(one) for one in listed)
-    return {one.text or b"" for one in plain if one is not None and one.type == "field_identifier"}
-
-
-def _inside(declarator: Node) -> Node | None:
-    """What a member that is a reference, or an array, is declared by."""
-    node: Node | None = declarator
-    while node is not None and node.type in ("reference_declarator", "array_declarator"):
-        node = node.named_child(0)
-    return node
 
 
 def _steps(function: Node, number: int, named: _Named, depth: int) -> bool:
@@ -483,7 +432,7 @@ def _steps_object(method: Node, depth: int = _DEEPEST) -> bool:
     if body is None:
         return False
     own = {local for local, _ in declared_in(method)}
-    state = [b"this", *(_fields_beside(method) - own)]
+    state = [b"this", *(classes.fields_beside(method) - own)]
     others = [other for one in parameters(method) for other, _ in declared_in(one)]
     inner = list(classes.own_methods(method, body)) if depth > 1 else []
     calls = [
