@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
@@ -100,10 +100,24 @@ def only_reads(method: Node) -> bool:
     said = declarator.named_children if declarator else ()
     if any(one.type == "type_qualifier" and one.text == b"const" for one in said):
         return True
-    if body is None or gives_place or not fields_beside(method):
+    fields = fields_beside(method)
+    if body is None or gives_place or not fields:
         return False
-    kinds = {one.type for one in every_node(body)}
-    return kinds.isdisjoint((*updates.CHANGES, "call_expression"))
+    is_own = any(True for _ in own_methods(method, body))
+    return not is_own and not any(_may_change(node, fields) for node in every_node(body))
+
+
+def _may_change(node: Node, fields: Collection[bytes]) -> bool:
+    """Whether an expression changes a member, or gives its address, or the object, to somebody."""
+    if node.type == "this":
+        return node.parent is None or node.parent.type != "field_expression"
+    place: Node | None = None
+    if node.type in updates.CHANGES:
+        place = node.child_by_field_name(updates.CHANGES[node.type])
+    elif node.type == "pointer_expression" and node.children[0].type == "&":
+        place = node.child_by_field_name("argument")
+    root = updates.root_of(place)
+    return root is not None and (root.type == "this" or root.text in fields)
 
 
 def class_of(method: Node) -> bytes | None:

@@ -12,7 +12,6 @@ from ccc.frontend.syntax import every_node, identifiers_in
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
-_INTO = ("subscript_expression", "field_expression", "pointer_expression")
 _FOREIGN = re.compile(rb"atomic|clock|__ldg|tex\d|surf\d|__shfl|__ballot|vote|__reduce")
 """What gives something that neither the state nor its function knows."""
 _DECLARED = "init_declarator"
@@ -97,9 +96,7 @@ def _signs(node: Node) -> Iterator[str]:
 
 def _root(change: Node) -> bytes | None:
     """What an assignment changes, or what it reaches that by; or what is declared so."""
-    node = updates.bare(change.child_by_field_name(_SETTING[change.type]))
-    while node is not None and node.type in _INTO:
-        node = updates.bare(node.child_by_field_name("argument"))
+    node = updates.root_of(change.child_by_field_name(_SETTING[change.type]))
     return node.text if node is not None else None
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 CHANGES = {"assignment_expression": "left", "update_expression": "argument"}
 _PARTS = {"field_expression": "argument", "parenthesized_expression": ""}
 _MEMBER = "field_expression"
+_INTO = ("subscript_expression", "field_expression", "pointer_expression")
 _OPERATORS = {"++": "+", "--": "+", "-=": "+"} | {
     f"{sign}=": sign for sign in ("+", "*", "/", "%", "&", "|", "^", "<<", ">>")
 }
@@ -414,6 +415,14 @@ def base_of(node: Node | None) -> Node | None:
         inner = node.child_by_field_name("argument") if _PARTS[node.type] else node.named_child(0)
         node = None if is_arrow(node) else inner
     return node if node is not None and node.type == "identifier" else None
+
+
+def root_of(place: Node | None) -> Node | None:
+    """What a place is in, or is reached by: ``s`` of ``s->e[0]``."""
+    node = bare(place)
+    while node is not None and node.type in _INTO:
+        node = bare(node.child_by_field_name("argument"))
+    return node
 
 
 def is_arrow(node: Node) -> bool:

@@ -74,6 +74,29 @@ def test_what_a_function_only_reads_is_not_handed_over(functions: str, call: str
     assert is_stepped(code) == []
 
 
-@pytest.mark.parametrize("method", ["int f() const { return g(s); }", "int f() { return s * 2; }"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        "int f() const { return g(s); }",
+        "int f() { return s * 2; }",
+        "void f() { int i = s * 2; p[i] = atomicAdd(&q[s], 1); }",
+    ],
+)
 def test_a_method_that_only_reads_changes_nothing(method: str) -> None:
     assert is_stepped(BY_METHOD.replace("METHODS", method).replace("CALL", "x = r.f()")) == []
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "void f() { s++; }",
+        "void f() { this->s = 1; }",
+        "void f() { g(&s); }",
+        "int &f() { return s; }",
+        "void f() { g(*this); }",
+        "void f() { v[0] = 1; }",
+    ],
+)
+def test_a_method_that_may_change_its_object(method: str) -> None:
+    code = BY_METHOD.replace("METHODS", "int v[2]; " + method).replace("CALL", "r.f()")
+    assert is_stepped(code) == [False]
