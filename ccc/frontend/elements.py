@@ -65,6 +65,16 @@ def array_of(place: Node | None) -> tuple[Node, Node | None, bytes] | None:
     return node, base, updates.text_of(array)
 
 
+def in_column(element: Element) -> bytes:
+    """An element as it would be written of an array that has one for each thread."""
+    change = element.change
+    place = node = updates.bare(change.child_by_field_name(updates.CHANGES[change.type]))
+    while node is not None and node.type != _SUBSCRIPT:
+        node = updates.bare(node.child_by_field_name("argument"))
+    whole, inner = (updates.text_of(one) if one else b"" for one in (place, node))
+    return b"%s[threadIdx.x]%s" % (inner, whole.removeprefix(inner))
+
+
 def is_own(where: Node, base: Node, array: bytes) -> bool:
     """Whether an array is a variable of the function of some code, or is in such a variable."""
     arrays = {name for name, is_array in declared_in(function_around(where) or where) if is_array}

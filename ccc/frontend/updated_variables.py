@@ -254,10 +254,10 @@ class UpdatedVariables(MarkedStatements):
         is_float = self._is_float(change, updates.name_of(base))
         return is_float and updates.takes_no_number(change)
 
-    def adds_up(self, at: Span, array: str) -> tuple[str, str, bool] | None:
+    def adds_up(self, at: Span, array: str) -> tuple[str, bool] | None:
         """The operation of a reduction by which a statement updates elements of an array of its
-        function, if there is one, and such an element as it is written, and whether each iteration
-        computes its number; else they are the same in all of them."""
+        function, if there is one, and whether each iteration computes the number of one; else they
+        are the same in all of them."""
         placed = self._at(at)
         every = self._elements(placed) if placed else []
         found = {by: element for base, by, element in every if base.text == array.encode()}
@@ -265,8 +265,17 @@ class UpdatedVariables(MarkedStatements):
         if placed is None or by is None or element is None:
             return None
         turn = self._placement.around(placed) or placed.statement
-        is_computed = updates.is_numbered_by(turn, element)
-        return by, updates.text_of(element).decode(errors="replace"), is_computed
+        return by, updates.is_numbered_by(turn, element)
+
+    def in_columns(self, at: Span, array: str) -> list[tuple[str, str]]:
+        """The operations by which a statement updates elements of an array, and these as they would
+        be in a column for each thread; empty if it does more with some."""
+        placed = self._at(at)
+        found = self._in_members(placed.statement) if placed else []
+        every = [one for one in found if one.array == array.encode()]
+        by = [elements.by_element(one.operator) for one in every]
+        ways = [elements.in_column(one).decode(errors="replace") for one in every]
+        return [(op, way) for op, way in zip(by, ways, strict=True) if op] if all(by) else []
 
     def _elements(self, placed: Placed) -> list[tuple[Node, str | None, Node]]:
         """The arrays that outlive an iteration of which a statement changes elements, how, and

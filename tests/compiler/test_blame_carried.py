@@ -181,6 +181,7 @@ def test_elements_in_columns_are_collected(tmp_path: Path) -> None:
     assert said(IN_COLUMNS, tmp_path, Options(strategy=COLLECT)) == []
 
 
+COLLECTED = Options(strategy=COLLECT)
 SEVERAL_ARRAYS = """__global__ void k(const float *x, const int *kind, float *y, int n) {
     DECLARED
 #pragma ccc for
@@ -199,20 +200,37 @@ SEVERAL_ARRAYS = """__global__ void k(const float *x, const int *kind, float *y,
 
 
 @pytest.mark.slow
-def test_several_arrays_that_are_added_up_are_to_be_in_columns(tmp_path: Path) -> None:
-    def of(declared: str, update: str, index: str) -> list[str]:
-        source = SEVERAL_ARRAYS.replace("DECLARED", declared).replace("UPDATE", update)
-        source = source.replace("SUM", f"s[k]{index}").replace("COUNT", f"c[k]{index}")
-        return said(source, tmp_path, Options(strategy=COLLECT))
+@pytest.mark.parametrize(
+    ("names", "declared", "whose", "update", "of_sum", "of_count"),
+    [
+        ('"s" or "c"', ("float s", "int c"), "their", "s[k]AT += v; c[k]AT++;", "s[k]AT", "c[k]AT"),
+        ('"a"', ("Pair a",), "its", "a[k]AT.s += v; a[k]AT.c++;", "a[k]AT.s", "a[k]AT.c"),
+    ],
+)
+def test_arrays_that_are_added_up_are_to_be_in_columns(
+    names: str,
+    declared: tuple[str, ...],
+    whose: str,
+    update: str,
+    of_sum: str,
+    of_count: str,
+    tmp_path: Path,
+) -> None:
+    def of(arrays: str, change: str, at: str) -> list[str]:
+        source = SEVERAL_ARRAYS.replace("DECLARED", arrays).replace("UPDATE", change)
+        source = source.replace("SUM", of_sum).replace("COUNT", of_count).replace("AT", at)
+        return said(f"struct Pair {{ float s; int c; }}; {source}", tmp_path, COLLECTED)
 
-    (line,) = of("float s[4] = {}; int c[4] = {};", "s[k] += v; c[k]++;", "")
-    assert '("s" or "c", k.cu:10, PTX line' in line
-    assert "; if the loop only updates their elements, keep them in __shared__ memory, in a" in line
-    atomics = "atomicAdd(&s[k][threadIdx.x], {}) and atomicAdd(&c[k][threadIdx.x], {})"
-    assert line.endswith(f"update them by {atomics.format('...', '...')} [in k]")
-    columns = "__shared__ float s[4][64]; __shared__ int c[4][64];"
-    update = atomics.format("v", "1").replace(" and ", "; ")
-    assert of(columns, f"{update};", "[threadIdx.x]") == []
+    (line,) = of("".join(f"{one}[4] = {{}};" for one in declared), update, "")
+    assert f"({names}, k.cu:10, PTX line" in line
+    told = f"; if the loop only updates {whose} elements, keep them in __shared__ memory, in a"
+    assert told in line
+    at = "[threadIdx.x]"
+    adds = f"atomicAdd(&{of_sum}, ...) and atomicAdd(&{of_count}, ...)".replace("AT", at)
+    assert line.endswith(f"column for each thread, and update them by {adds} [in k]")
+    columns = "".join(f"__shared__ {one}[4][64];" for one in declared)
+    change = f"atomicAdd(&{of_sum}, v); atomicAdd(&{of_count}, 1);"
+    assert of(columns, change, at) == []
 
 
 INTERSECTED = """__device__ int common(const int *a, const int *b, int n) {

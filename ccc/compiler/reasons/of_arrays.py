@@ -3,8 +3,6 @@ where they may have no values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import Inquiry
 from ccc.compiler.reasons.topics import Topic
@@ -51,24 +49,28 @@ def of_variables(asked: Inquiry) -> Inquiry:
 
 def of_elements(asked: Inquiry) -> Inquiry:
     """What is said of arrays that are added up is of use: a reduction is of variables."""
-    found = [(one, asked.suspects.adds_up(asked.at, one)) for one in asked.names]
-    every = [(name, *made) for name, made in found if made is not None]
-    if not every or len(every) != len(found):
-        return asked
+    found = asked.suspects.adds_up(asked.at, asked.names[0]) if len(asked.names) == 1 else None
     in_memory = asked.reason.slot(Hint.ANOTHER_LOOP)
-    if len(every) > 1 and not in_memory:
+    if found is None and not in_memory:
         return asked
-    is_numbered = len(every) > 1 or every[0][3]
-    hint = _in_columns([one[1:] for one in every]) if is_numbered else _ELEMENTS.format(every[0][1])
+    hint = _in_columns(asked) if found is None or found[1] else _ELEMENTS.format(found[0])
+    if not hint:
+        return asked
     if in_memory:
         return asked.advising_first(hint)
     return asked.with_clause(hint).filled(Hint.IN_PATH, hint)
 
 
-def _in_columns(elements: Sequence[tuple[str, str, bool]]) -> str:
-    """What to do about arrays of which an element is found by its number."""
-    ways = [f"{_ATOMICS[by]}(&{element}[threadIdx.x], ...)" for by, element, _ in elements]
-    return _COLUMNS.format("its" if len(ways) == 1 else "their", " and ".join(ways))
+def _in_columns(asked: Inquiry) -> str:
+    """What to do about arrays of which an element is found by its number; empty where no atomic
+    operation does to all of them what the path does."""
+    found = [asked.suspects.in_columns(asked.at, one) for one in asked.names]
+    every = dict.fromkeys(one for each in found for one in each)
+    if not every or not all(found) or any(by not in _ATOMICS for by, _ in every):
+        return ""
+    *most, last = (f"{_ATOMICS[by]}(&{element}, ...)" for by, element in every)
+    whose = "its" if len(asked.names) == 1 else "their"
+    return _COLUMNS.format(whose, f"{', '.join(most)} and {last}" if most else last)
 
 
 def set_whole(asked: Inquiry) -> str | None:

@@ -79,7 +79,7 @@ def _of_elements(asked: Inquiry) -> str | None:
     plain = [found for one in arrays if (found := suspects.adds_up(at, one))]
     is_alone = len(names) == 1 and bool(plain)
     is_state = any(suspects.is_stepped(at, one.partition(".")[0]) for one in arrays)
-    if not arrays or is_alone or is_state or any(is_computed for *_, is_computed in plain):
+    if not arrays or is_alone or is_state or any(is_computed for _, is_computed in plain):
         return None
     operations = {by or None for made in arrays.values() for by in made}
     clauses = served(asked, [one for one in names if one not in arrays])
