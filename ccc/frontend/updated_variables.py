@@ -108,7 +108,7 @@ class UpdatedVariables(MarkedStatements):
             return []
         statement = loops[-1].statement if around else placed.statement
         made = {base.text for base in updates.changed(placed.statement)} if around else set()
-        found = self._unnamed(statement, loops, made, self._is_float)
+        found = self._unnamed(statement, [*loops, placed], made, self._is_float)
         found = [(by, name) for by, name in found if self.misuse(at, name, by) is None]
         return [one for by, name in found for one in self._nameable(at, by, name)]
 

@@ -95,7 +95,7 @@ def test_what_functions_hand_on_by_pointer_has_the_name_of_the_loop(
     outside = source.replace("OUTSIDE", declared.replace("SEED", "seed + threadIdx.x"))
     (line,) = said(outside.replace("INSIDE", ""), tmp_path, options)
     assert 'computes ("c", k.cu:' in line
-    assert f'; if no iteration needs "c" of another{own} ask for strategy(flatten)' in line
+    assert f'if no iteration needs "c" of another{own} ask for strategy(flatten)' in line
     inside = source.replace("INSIDE", declared.replace("SEED", "seed + i"))
     assert said(inside.replace("OUTSIDE", ""), tmp_path, options) == []
 

@@ -132,3 +132,29 @@ def test_several_states_of_random_numbers(tmp_path: Path) -> None:
         '; if no iteration needs "s" or "t" of another, as of random numbers, declare them' in line
     )
     assert "reduction(" not in line
+
+
+CALLED = """__device__ unsigned next(unsigned &s) { s = s * 1664525u + 1013904223u; return s >> 8; }
+__device__ float walk(unsigned &s, int m) {
+    float x = 0;
+#pragma ccc while
+    for (int k = 0; k < m && fabsf(x) < 3; k++) x += next(s) * 5.9e-8f - 0.5f;
+    return x;
+}
+__global__ void k(float *y, int n, int m) {
+    unsigned s = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+#pragma ccc for CLAUSE
+    for (int r = 0; r < n; r++) sum += walk(s, m);
+    y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+"""
+
+
+def test_what_a_clause_of_the_caller_names_is_told_no_more(tmp_path: Path) -> None:
+    told = ', and if the loop only updates "sum", say so on the loop of line 11: reduction(+: sum)'
+    for clause in ("", "reduction(+: sum)"):
+        source = CALLED.replace("CLAUSE", clause)
+        line = said(source, tmp_path, Options(strategy=COLLECT))[-1]
+        assert '"s" of another, as of random numbers, declare it in the loop of line 11' in line
+        assert (told in line) == (not clause)
