@@ -67,6 +67,12 @@ def without_reduction(asked: Inquiry) -> Inquiry:
         return asked.with_clause(told).naming([made])
     found = {name: suspects.no_reduction(at, name) for name in names}
     found = {one: use for one, use in found.items() if use and not suspects.ends_loop(at, one)}
+    statements = asked.statements
+    found = {
+        one: use
+        for one, use in found.items()
+        if statements is None or not behind.is_set_anew(statements[1], one.encode())
+    }
     name, use = next(iter(found.items()), ("", None))
     if use is None or suspects.is_stepped(at, name):
         return asked

@@ -14,6 +14,8 @@ SHOWN = r"\(PTX line (\d+): (.*?;)\)"
 """How a text shows one, as ``at`` of a path's model words it."""
 _INSTRUCTION = re.compile(r"(?:@\S+ )?([^\s;]+)(?: ([^\s,;]*))?")
 _FLOATS = ("f32", "f64")
+_COPIES = ("mov", "selp")
+_WHOLE = re.compile(r"%rd?\d")
 _FLOATING = re.compile(r"%f(d?)\d")
 
 
@@ -42,6 +44,8 @@ class Shown:
             return types[0]
         if match := _FLOATING.match(self._parts[1]):  # of which bits are copied
             return _FLOATS[bool(match[1])]
+        if self.opcode.name in _COPIES and _WHOLE.match(self._parts[1]) and "%f" not in self.text:
+            return INTEGER
         is_whole = self.opcode.name in INTEGER_ARITHMETIC and TYPES[types[-1]].kind in "bsu"
         return INTEGER if is_whole else ""
 
