@@ -103,9 +103,12 @@ def is_set_anew(loop: Node, name: bytes) -> bool:
         or any(one.start_byte >= loop.end_byte for one in uses)
     ):
         return False
-    around = min(inside, key=lambda one: one.start_byte).parent
+    first = min(inside, key=lambda one: one.start_byte)
+    around: Node | None = first
     while around is not None and around.type != "compound_statement":
-        if around.type in _BRANCHES:
+        begin = around.child_by_field_name("initializer")  # which is no turn of a loop inside
+        is_begin = begin is not None and begin.end_byte > first.start_byte
+        if around.type in _BRANCHES and not is_begin:
             return False
         around = around.parent
     return around is not None and all(one.end_byte <= around.end_byte for one in inside)

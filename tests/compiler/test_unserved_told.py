@@ -158,3 +158,33 @@ def test_what_a_clause_of_the_caller_names_is_told_no_more(tmp_path: Path) -> No
         line = said(source, tmp_path, Options(strategy=COLLECT))[-1]
         assert '"s" of another, as of random numbers, declare it in the loop of line 11' in line
         assert (told in line) == (not clause)
+
+
+FOUND = """__global__ void k(const float *x, float *y, int n) {
+    int at = -1, turn; float sum = 0;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0) {
+            float v = expf(x[i]);
+            for (turn = 0; turn < 20; turn++) v = sqrtf(v + turn);
+            sum += v;
+            MORE
+        }
+    }
+    y[threadIdx.x] = sum + at;
+}
+"""
+
+
+def test_a_number_that_is_found_beside_a_sum_is_named(tmp_path: Path) -> None:
+    """And what each iteration sets anew is not."""
+    found = FOUND.replace("MORE", "if (v > 3) at = i;").replace(" CLAUSE", "")
+    (line,) = said(found, tmp_path, Options(strategy=COLLECT))
+    assert '("at", k.cu:10, PTX line' in line
+    assert 'if no iteration needs "at" of another, declare it in the loop, and if the' in line
+    (line,) = said(
+        FOUND.replace("MORE", "").replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT)
+    )
+    assert '("sum", k.cu:9, PTX line' in line
+    assert line.endswith("say so on the loop of line 3: reduction(+: sum) [in k]")
