@@ -46,7 +46,11 @@ def all_meet_at(instruction: Instruction) -> bool:
         return False
     if brings_the_warp_together(name, modifiers, operands):
         return True
-    mask = operands[-1] if "sync" in modifiers and instruction.effects & Effect.COLLECTIVE else None
+    if "sync" not in modifiers or not instruction.effects & Effect.COLLECTIVE:
+        return False
+    if "aligned" in modifiers:  # such as wgmma.fence.sync.aligned, which names nobody
+        return True
+    mask = operands[-1] if operands else None
     return isinstance(mask, Immediate) and mask.integer in (-1, 0xFFFFFFFF)
 
 
