@@ -133,7 +133,7 @@ def share_of_each(kernel: Kernel) -> int | None:
 
 def filled(kernel: Kernel, size: int) -> int:
     """The bytes of static memory that are taken where so many are needed: whole units if an array
-    without a size is aligned.
+    without a size is aligned, or one of another file may be.
 
     All such arrays are one memory, behind the static one, and ptxas aligns each for itself: what
     lies before them must not part them (PTX ISA 5.2, "extern .shared"; ptxas 13.0). Where nothing
@@ -143,7 +143,10 @@ def filled(kernel: Kernel, size: int) -> int:
 
 
 def _unit(kernel: Kernel) -> int:
-    return max(KB, kernel.dynamic_alignment) if kernel.dynamic_alignment > ALIGNMENT else 1
+    may_be_elsewhere = kernel.calls_unseen and kernel.options.dynamic_shared
+    if kernel.dynamic_alignment <= ALIGNMENT and not may_be_elsewhere:
+        return 1
+    return max(KB, kernel.dynamic_alignment)
 
 
 def static_room(kernel: Kernel) -> int:

@@ -20,7 +20,7 @@ from ccc.analysis.facts import Facts
 from ccc.ir.markers import LOOPS
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import registers
-from ccc.ptx.barriers import BARRIERS, lets_threads_go
+from ccc.ptx.barriers import BARRIERS, PARITY, lets_threads_go
 from ccc.ptx.opcodes import Effect
 
 
@@ -227,12 +227,16 @@ def _waits_elsewhere(instruction: Instruction, facts: Facts) -> bool:
 
 
 def _waits_at_another(instruction: Instruction, label: str, facts: Facts) -> bool:
-    """Whether lanes that come to it may wait at different barriers, each at its own; those that
-    meet under a mask are a part of the warp that comes together."""
+    """Whether lanes that come to it may wait at different barriers, each at its own, or for
+    different phases of one; those that meet under a mask are a part of the warp that comes
+    together."""
     if "warp" in instruction.modifiers:
         return False
-    is_numbered = instruction.name in BARRIERS
-    told = (operand for operand, role in instruction.roles() if is_numbered or role == "addr")
+    told = instruction.operands
+    if instruction.name not in BARRIERS:
+        told = tuple(operand for operand, role in instruction.roles() if role == "addr")
+    if "parity" in instruction.modifiers:
+        told += instruction.operands[PARITY : PARITY + 1]
     return facts.divergence.differ(label, instruction, chain.from_iterable(map(registers, told)))
 
 

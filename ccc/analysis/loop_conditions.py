@@ -94,10 +94,12 @@ class LoopConditions:
     def is_fenced(self) -> bool:
         """Whether loads of the loop are done anew because a fence stands between.
 
-        Where all lanes meet in each turn, none of them goes round for another.
+        Where lanes meet in each turn, all or those that a mask names, none of them goes round for
+        another.
         """
         return any(
-            (i.effects & Effect.FENCE and not all_meet_at(i)) or self.facts.callees.fences(i)
+            (i.effects & Effect.FENCE and not (all_meet_at(i) or "warp" in i.modifiers))
+            or self.facts.callees.fences(i)
             for i in self.body
         )
 

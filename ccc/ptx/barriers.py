@@ -7,6 +7,9 @@ from typing import TypeVar
 
 BARRIERS = ("bar", "barrier")
 
+PARITY = 2
+"""Which operand of ``mbarrier.try_wait.parity`` tells for which phase it waits."""
+
 _Operand = TypeVar("_Operand")
 
 
