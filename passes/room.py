@@ -99,12 +99,15 @@ def _too_large(kernel: Kernel, plan: Plan, every: int) -> str:
     needed = plan.end
     entry = (plan.end - plan.stack.offset) // plan.stack.entries
     total = _used(kernel) + needed * stack_warps(kernel)
-    alike = len(copies(plan.path.marker, kernel.facts))
+    if plan.path.marker.kind == "case":  # of which others take room, too, where blocks are smaller
+        way_out = "; let blocks be smaller, so that more of the cases have room"
+    else:
+        alike = len(copies(plan.path.marker, kernel.facts))
+        way_out = _what_fits(kernel, needed, _smaller_context(kernel, plan), every, alike)
     return (
         f"its context of {entry} bytes a task does not {IN_SHARED_MEMORY} for "
         f"blocks of {block} threads beside the {used} bytes in use (a block would have {total} and "
-        f"gets {_gets(kernel)})"
-        f"{_what_fits(kernel, needed, _smaller_context(kernel, plan), every, alike)}"
+        f"gets {_gets(kernel)}){way_out}"
     )
 
 

@@ -310,9 +310,13 @@ class ClauseNames:
 
     def _unless_reached(self, placed: Placed, name: str) -> str | None:
         """The variable, unless the loop may update it without naming it: through a pointer or a
-        reference, in a lambda, or in a method of what it is a member of."""
+        reference, in a lambda, or in a method of what it is a member of, be that this object."""
         function = outermost(placed.statement) or self._root
         base, *members = _parts(name)
+        if _is_method(function) and base not in {own for own, _ in declared_in(function)}:
+            calls = updates.every(placed.statement, lambda node: node.type == "call_expression")
+            if next(calls, None) is not None:
+                return None
         uses = [use for use in identifiers_in(function) if use.text == base]
         loop = range(placed.statement.start_byte, placed.statement.end_byte)
         here = (use for use in uses if use.start_byte in loop)

@@ -121,6 +121,41 @@ def test_of_copies_that_do_not_fit_together_there_had_better_be_one(tmp_path: Pa
     assert not any("shared memory" in line for line in again)
 
 
+MACHINE = """
+__global__ void interpret(const unsigned char *code, const int *start, int *result, int n) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        int pc = start[i], a = i, b = 1;
+        bool run = true;
+        #pragma ccc while
+        while (run) {
+            #pragma ccc switch
+            switch (code[pc++] & 7) {
+                case 0: run = false; break;
+                case 1: a += b; break;
+                case 2: a *= b; break;
+                case 3: b = a % 17; break;
+                case 4: if (a > b) pc += 2; break;
+                case 5: { int t = a; a = b; b = t; } break;
+                default: b++;
+            }
+        }
+        result[i] = a;
+    }
+}
+"""
+
+
+def test_cases_are_no_copies_of_one_another(tmp_path: Path) -> None:
+    told = said(MACHINE, tmp_path, Options(strategy=COLLECT))
+    assert any(
+        "; let blocks be smaller, so that more of the cases have room" in one for one in told
+    )
+    assert not any("copies" in one for one in told)
+    fewer = said(MACHINE, tmp_path, Options(strategy=COLLECT, max_block=64))
+    assert len(fewer) < len(told)
+
+
 BONDS = """
 __global__ void bonds(const float4 *__restrict__ donor, const int *__restrict__ first,
                       const float4 *__restrict__ place, int *count, float reach, int n) {

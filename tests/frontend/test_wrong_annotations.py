@@ -122,6 +122,18 @@ def test_a_reduction_of_what_the_loop_does_not_name(before: str, update: str, cl
     assert f'no effect on "{clause}", which is not in the loop' in str(warning)
 
 
+@pytest.mark.parametrize("call", ["step(x[i]);", "this->step(x[i]);", "Base::step(x[i]);"])
+def test_a_reduction_of_a_member_that_another_method_updates(call: str) -> None:
+    text = loop(f"{call}\n#pragma ccc if\nif (a) {{ b(); }}").replace(
+        "ccc for", "ccc for reduction(+: sum)"
+    )
+    text = text.replace("#pragma ccc for", "sum = 0;\n#pragma ccc for")
+    text = f"struct Sim : Base {{\nfloat sum;\n{text.replace('__global__', '__device__')}}};"
+    assert mark(text, "k.cu").warnings == []
+    (warning,) = mark(text.replace("sum = 0;", "float sum = 0;"), "k.cu").warnings
+    assert 'no effect on "sum", which is not in the loop' in str(warning)
+
+
 @pytest.mark.parametrize(
     ("pragma", "expected"),
     [
