@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
@@ -33,12 +33,17 @@ def beside(method: Node) -> list[Node]:
 
 def own_methods(method: Node, body: Node) -> Iterator[Node]:
     """The methods of its own object that a method calls in its body, by their names alone."""
+    return (called for _, called in own_calls(method, body))
+
+
+def own_calls(method: Node, body: Node) -> Iterator[tuple[Node, Node]]:
+    """The same with the calls."""
     listed = [one for each in beside(method) for one in each.named_children]
     methods = [one for one in listed if one.type == "function_definition" and one != method]
     for call in updates.every(body, lambda node: node.type == "call_expression"):
         name = _called(call.child_by_field_name("function"))
         found = [one for one in methods if name is not None and function_name(one) == name.text]
-        yield from found if len(found) == 1 else ()
+        yield from ((call, one) for one in found if len(found) == 1)
 
 
 def _called(function: Node | None) -> Node | None:
@@ -98,9 +103,10 @@ def only_reads(method: Node) -> bool:
     while declarator is not None and declarator.type != "function_declarator":
         declarator = next(iter(declarator.named_children), None)
     said = declarator.named_children if declarator else ()
-    if any(one.type == "type_qualifier" and one.text == b"const" for one in said):
-        return True
     fields = fields_beside(method)
+    if any(one.type == "type_qualifier" and one.text == b"const" for one in said):
+        referring = _referring_beside(method) if body is not None else set[bytes]()
+        return body is None or not any(_may_change(one, referring) for one in every_node(body))
     if body is None or gives_place or not fields:
         return False
     is_own = any(True for _ in own_methods(method, body))
@@ -132,10 +138,23 @@ def class_of(method: Node) -> bytes | None:
 def fields_beside(method: Node) -> set[bytes]:
     """The plain members of the class that a method is defined in, and its references and arrays,
     with those of the classes that it is made of; none if it is in no class."""
+    return _names_in(_declarators_beside(method))
+
+
+def _referring_beside(method: Node) -> set[bytes]:
+    """Those that are references, by which a method may change what it says that it does not."""
+    every = _declarators_beside(method)
+    return _names_in(one for one in every if one.type == "reference_declarator")
+
+
+def _declarators_beside(method: Node) -> list[Node]:
     around = [one for each in beside(method) for one in each.named_children]
     declared = (one for one in around if one.type == "field_declaration")
-    listed = (name for one in declared for name in one.children_by_field_name("declarator"))
-    plain = (_inside(one) for one in listed)
+    return [name for one in declared for name in one.children_by_field_name("declarator")]
+
+
+def _names_in(declarators: Iterable[Node]) -> set[bytes]:
+    plain = (_inside(one) for one in declarators)
     return {one.text or b"" for one in plain if one is not None and one.type == "field_identifier"}
 
 

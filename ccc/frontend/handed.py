@@ -10,6 +10,7 @@ from ccc.frontend.syntax import (
     body_of,
     by_reference,
     declared_in,
+    every_node,
     identifiers_in,
     parameter_name,
     parameters,
@@ -36,7 +37,8 @@ class HandedOver(NamedTuple):
     """A variable that a call may change, and the ways in which functions of that name do.
 
     It ``is_stepped`` where they make of it what follows from it, whatever else they are given. It
-    stands in the body ``within`` where a lambda knows it.
+    stands in the body ``within`` where a lambda knows it. Of members of a method's own object it is
+    the method that is called.
     """
 
     base: Node
@@ -80,7 +82,8 @@ def handed_over(path: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[Ha
             yield from _by_lambda(kept[name], name, by, named, depth)
         is_object = function.type == "identifier" and name in own and name not in kept
         name = _CALL if is_object else name
-        called = _fitting(named(name), listed.named_child_count)
+        known = [kept[name]] if name in kept and function.type == "identifier" else named(name)
+        called = _fitting(known, listed.named_child_count)
         base = updates.base_of(function) if is_object or function.type == _MEMBER else None
         if base is not None:
             method = _method(base, called)
@@ -338,6 +341,31 @@ def _read(
         if not any(one.start_byte <= node.start_byte < one.end_byte for one in here):
             found.add(name)
     return found
+
+
+def by_own_methods(path: Node, named: _Named) -> Iterator[HandedOver]:
+    """The methods of its own object that a statement of a method calls, which change members of
+    that, or read what others of them change."""
+    method = lambdas.outermost(path)
+    if method is None:
+        return
+    own = {name for name, _ in declared_in(method)}
+    calls = [
+        (call, one, _of_members(one, named, _DEEPEST, updates.is_taken(call)))
+        for call, one in classes.own_calls(method, path)
+    ]
+    changed = {member for *_, made in calls for member, _ in made} - own
+    for call, one, made in calls:
+        function = call.child_by_field_name("function")
+        if function is None:
+            continue
+        by = frozenset(node.text for node in identifiers_in(call))
+        done = [(member, how) for member, how in made if member in changed]
+        read = {node.text or b"" for node in every_node(one)} & changed
+        done += [(member, "") for member in sorted(read - {member for member, _ in done})]
+        if done:
+            found = tuple(Update(member, how, by) for member, how in done)
+            yield HandedOver(function, _plain_name(function), found, _steps_object(one))
 
 
 def passed_on(body: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[HandedOver]:

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from ccc.frontend import updates
+from ccc.frontend import classes, updates
 from ccc.frontend.syntax import declared_in, every_node, function_around
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
 LAMBDA = "lambda_expression"
+_OF_OBJECT = (b"this", b"&", b"=")
+"""What lets a lambda of a method know the members of its object."""
 
 
 def outermost(statement: Node) -> Node | None:
@@ -44,6 +46,9 @@ def is_reached(function: Node, variable: Node) -> bool:
     if listed is None or name in {own for own, _ in declared_in(function)}:
         return False
     words = {b"".join(one.split()) for one in (listed.text or b"").strip(b"[]").split(b",")}
+    around = outermost(function)
+    if around is not None and name not in {own for own, _ in declared_in(around)}:
+        return not words.isdisjoint(_OF_OBJECT) and name in classes.fields_beside(around)
     return b"&" + name in words or (b"&" in words and name not in words)
 
 

@@ -57,7 +57,16 @@ def misuse(loop: Node, name: str, by: str, calls: Collection[HandedOver]) -> Nod
     known = _known(calls, name, by)
     inside = {one.within.start_byte: one.within for one in calls if one.within is not None}
     found = (updates.misuse(one, name, by, known) for one in (loop, *inside.values()))
-    return next(filter(None, found), None)
+    of_own = (
+        one.base for one in calls if _is_of_own(one) and not _only_updates(one, name.encode(), by)
+    )
+    return next(filter(None, (*found, *of_own)), None)
+
+
+def _is_of_own(one: HandedOver) -> bool:
+    """Whether a call is of a method of the object that its function is one of."""
+    base = updates.root_of(one.base)
+    return one.base.text == one.function or (base is not None and base.type == "this")
 
 
 def first(statement: Node, name: str) -> str | None:
@@ -144,6 +153,8 @@ def spoken_of(node: Node, calls: Iterable[HandedOver]) -> list[str]:
     made = call.updates if call else ()
     by = [one.operator for one in made]
     is_of_sums = bool(by) and all(by_element(one) in _SUMS_AND_BOUNDS for one in by)
+    if call and _is_of_own(call):
+        return list(dict.fromkeys(_text(one.name) for one in made))
     if is_of_sums or any(one in updates.REDUCING for one in by):
         return list(dict.fromkeys(_text(one.name) for one in made))
     return [_text(updates.name_of(node))]

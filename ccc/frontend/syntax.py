@@ -40,6 +40,7 @@ _SPECIFIER = re.compile(
 DECLARING = ("declaration", "parameter_declaration", "for_range_loop")
 """What declares variables."""
 _TO_CONSTANT = re.compile(rb"[^*]*\bconst\b[^*]*\*[^*]*$")
+_TAKING = ("function_declarator", "abstract_function_declarator", "lambda_declarator")
 _PARAMETERS = ("parameter_declaration", "optional_parameter_declaration")
 _KERNEL = re.compile(rb"\b__global__\b|__attribute__\s*\(\(\s*global\s*\)\)")
 
@@ -395,9 +396,9 @@ def _head(function: Node, code: bytes) -> bytes:
 
 
 def parameters(function: Node) -> list[Node]:
-    """The declarations of a function's parameters."""
+    """The declarations of the parameters of a function, or a lambda."""
     declarator = function.child_by_field_name("declarator")
-    while declarator is not None and declarator.type != "function_declarator":
+    while declarator is not None and declarator.type not in _TAKING:
         inner = declarator.child_by_field_name("declarator")
         declarator = inner or next((n for n in declarator.named_children), None)
     listed = declarator.child_by_field_name("parameters") if declarator else None

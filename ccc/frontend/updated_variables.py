@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ccc.errors import Span
 from ccc.frontend import behind, elements, reductions, updates
 from ccc.frontend.declared_types import floating_type, type_by_name
-from ccc.frontend.handed import HandedOver, handed_over, passed_on
+from ccc.frontend.handed import HandedOver, by_own_methods, handed_over, passed_on
 from ccc.frontend.marked_statements import MarkedStatements
 from ccc.frontend.structures import DeclaredStructure, structure_of
 from ccc.frontend.syntax import declared_in, function_around, type_of
@@ -315,7 +315,8 @@ class UpdatedVariables(MarkedStatements):
         return reductions.served(loops, self._handed, self._is_float)
 
     def _handed(self, tree: Node) -> Iterator[HandedOver]:
-        return handed_over(tree, self._placement.functions)
+        yield from handed_over(tree, self._placement.functions)
+        yield from by_own_methods(tree, self._placement.functions)
 
     def _led_to(self, tree: Node) -> Iterator[HandedOver]:
         """The pointers that a tree hands on, to functions that change what these lead to."""
