@@ -115,14 +115,20 @@ def operator_in(name: bytes, value: Node) -> str | None:
 def flag(change: Node) -> str | None:
     """The operation of a reduction that an assignment is which only ever sets a flag, ``f = true``
     or ``f = f || x``, or only ever clears one."""
+    value = bare(change.child_by_field_name("right"))
+    is_set = "=" in [child.type for child in change.children] and place_of(change) is not None
+    return (_FLAGS.get(text_of(value)) if value and is_set else None) or joined(change)
+
+
+def joined(change: Node) -> str | None:
+    """The same of one that joins what there is with a condition, ``f = f || x``."""
     changed = place_of(change)
     value = bare(change.child_by_field_name("right"))
     if changed is None or value is None or "=" not in [child.type for child in change.children]:
         return None
     left, sign, right = sides(value)
     name = text_of(changed)
-    joined = _JOINED.get(sign) if (left == name) != (right == name) else None
-    return _FLAGS.get(text_of(value)) or joined
+    return _JOINED.get(sign) if (left == name) != (right == name) else None
 
 
 def is_stepped(

@@ -73,3 +73,28 @@ def test_no_clause_is_offered_where_none_serves(call: str, update: str, tmp_path
     (line,) = told(METHOD, tmp_path, "", call, "", update)
     assert 'computes ("e", k.cu:' in line
     assert "reduction(" not in line
+
+
+FLAG = """__device__ void set(bool &f, bool v) { f = f SIGN v; }
+__global__ void k(const float *x, bool *o, int n) {
+    bool flag = FIRST;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float v = x[i];
+#pragma ccc if
+        if (v > 0) { for (int k = 0; k < 20; k++) v = v * 1.1f - v * v; set(flag, v < 5); }
+    }
+    o[threadIdx.x] = flag; }
+"""
+
+
+@pytest.mark.parametrize(("sign", "by", "first"), [("||", "|", "false"), ("&&", "&", "true")])
+def test_a_flag_that_a_function_sets_by_its_condition_is_offered_its_clause(
+    sign: str, by: str, first: str, tmp_path: Path
+) -> None:
+    source = FLAG.replace("SIGN", sign).replace("FIRST", first)
+    clause = f" reduction({by}: flag)"
+    (line,) = said(source.replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    assert '("flag", k.cu:1, ' in line
+    assert clause in line
+    assert said(source.replace(" CLAUSE", clause), tmp_path, Options(strategy=COLLECT)) == []
