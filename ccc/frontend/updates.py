@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 CHANGES = {"assignment_expression": "left", "update_expression": "argument"}
 _PARTS = {"field_expression": "argument", "parenthesized_expression": ""}
 _MEMBER = "field_expression"
+_NAMED = ("identifier", "field_expression")
 _INTO = ("subscript_expression", "field_expression", "pointer_expression")
 _OPERATORS = {"++": "+", "--": "+", "-=": "+"} | {
     f"{sign}=": sign for sign in ("+", "*", "/", "%", "&", "|", "^", "<<", ">>")
@@ -229,7 +230,7 @@ def sides(node: Node | None) -> tuple[bytes, bytes, bytes]:
     there is none."""
     names = ("left", "operator", "right")
     parts = [node.child_by_field_name(name) if node else None for name in names]
-    left, sign, right = (text_of(part) if part else b"" for part in parts)
+    left, sign, right = (text_of(bare(part) or part) if part else b"" for part in parts)
     return left, sign, right
 
 
@@ -247,7 +248,7 @@ def extreme_branches(path: Node) -> Iterator[tuple[str, str, Node]]:
             continue
         given: dict[bytes, set[bytes]] = {}
         for change in every(taken, lambda node: node.type in CHANGES):
-            place, value = place_of(change), change.child_by_field_name("right")
+            place, value = place_of(change), bare(change.child_by_field_name("right"))
             if place is not None and any(child.type == "=" for child in change.children):
                 given.setdefault(text_of(place), set()).add(text_of(value) if value else b"")
         for one, sign, other in tests:
@@ -385,6 +386,8 @@ def whole(node: Node | None) -> Node | None:
 def name_of(base: Node) -> bytes:
     """What is spoken of where a variable stands: that, or a member of it, but for its methods."""
     node, around = base, base.parent
+    while around is not None and around.type == "parenthesized_expression":
+        node, around = around, around.parent
     while around is not None and around.type == _MEMBER and not is_arrow(around):
         call = around.parent
         if call is not None and call.child_by_field_name("function") == around:
@@ -411,7 +414,14 @@ def bare(node: Node | None) -> Node | None:
 
 
 def text_of(node: Node) -> bytes:
-    """What is written there, without blanks."""
+    """What is written there, without blanks, and without the parentheses around a name, which
+    macros have."""
+    if b"(" in (node.text or b""):
+        inner = bare(node)
+        if inner is not None and inner != node and inner.type in _NAMED:
+            return text_of(inner)
+        if node.children:
+            return b"".join(map(text_of, node.children))
     return b"".join((node.text or b"").split())
 
 
