@@ -57,16 +57,17 @@ def misuse(loop: Node, name: str, by: str, calls: Collection[HandedOver]) -> Nod
     known = _known(calls, name, by)
     inside = {one.within.start_byte: one.within for one in calls if one.within is not None}
     found = (updates.misuse(one, name, by, known) for one in (loop, *inside.values()))
-    of_own = (
-        one.base for one in calls if _is_of_own(one) and not _only_updates(one, name.encode(), by)
+    others = (
+        one.base for one in calls if _is_of_other(one) and not _only_updates(one, name.encode(), by)
     )
-    return next(filter(None, (*found, *of_own)), None)
+    return next(filter(None, (*found, *others)), None)
 
 
-def _is_of_own(one: HandedOver) -> bool:
-    """Whether a call is of a method of the object that its function is one of."""
-    base = updates.root_of(one.base)
-    return one.base.text == one.function or (base is not None and base.type == "this")
+def _is_of_other(one: HandedOver) -> bool:
+    """Whether what is changed has another name than what stands there: a method of the function's
+    own object, or a pointer."""
+    names = {update.name.partition(b".")[0] for update in one.updates}
+    return bool(names) and one.base.text not in names
 
 
 def first(statement: Node, name: str) -> str | None:
@@ -153,7 +154,7 @@ def spoken_of(node: Node, calls: Iterable[HandedOver]) -> list[str]:
     made = call.updates if call else ()
     by = [one.operator for one in made]
     is_of_sums = bool(by) and all(by_element(one) in _SUMS_AND_BOUNDS for one in by)
-    if call and _is_of_own(call):
+    if call and _is_of_other(call):
         return list(dict.fromkeys(_text(one.name) for one in made))
     if is_of_sums or any(one in updates.REDUCING for one in by):
         return list(dict.fromkeys(_text(one.name) for one in made))

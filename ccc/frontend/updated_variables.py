@@ -12,6 +12,7 @@ from ccc.frontend.handed import HandedOver, by_own_methods, handed_over, passed_
 from ccc.frontend.marked_statements import MarkedStatements
 from ccc.frontend.structures import DeclaredStructure, structure_of
 from ccc.frontend.syntax import declared_in, function_around, type_of
+from ccc.frontend.targets import through_pointers
 from ccc.frontend.uses import in_shared, is_held, may_be_wide, own_of
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class UpdatedVariables(MarkedStatements):
         """Those of the variables of reductions that a loop does more with where a function does
         that which also updates them, so that it cannot be kept out of the loop."""
         found, loops = self.statements(at), self._loops(at)
-        calls = {one.base.start_byte for one in self._handed(found[1])} if found else set()
+        handed = self._handed(found[1]) if found else ()
+        calls = {one.base.start_byte for one in handed if one.function}
         every = ((ptx, name) for loop in loops[-1:] for ptx, name in loop.pragma.reductions)
         uses = {name: self._misuse(at, name, reductions.written(ptx)) for ptx, name in every}
         return [name for name, use in uses.items() if use is not None and use.start_byte in calls]
@@ -317,6 +319,7 @@ class UpdatedVariables(MarkedStatements):
     def _handed(self, tree: Node) -> Iterator[HandedOver]:
         yield from handed_over(tree, self._placement.functions)
         yield from by_own_methods(tree, self._placement.functions)
+        yield from through_pointers(tree, self._placement.functions)
 
     def _led_to(self, tree: Node) -> Iterator[HandedOver]:
         """The pointers that a tree hands on, to functions that change what these lead to."""

@@ -9,6 +9,7 @@ from ccc.errors import Span
 from ccc.frontend import behind, pointers, reductions, updates
 from ccc.frontend.deciding import arm_of
 from ccc.frontend.declared_types import are_two_halves, type_by_name
+from ccc.frontend.handed import handed_over
 from ccc.frontend.leaving import cases_run
 from ccc.frontend.own_arrays import OwnArrays, volatile_in
 from ccc.frontend.syntax import (
@@ -189,7 +190,8 @@ class Suspects(UpdatedVariables):
             return []
         plain = {name for name, is_array in declared_in(function) if not is_array}
         used = {node.text for node in identifiers_in(placed.statement)}
-        every = [one for one in self._handed(function) if one.base.text in plain & used]
+        calls = handed_over(function, self._placement.functions)
+        every = [one for one in calls if one.base.text in plain & used]
         on_line = [one for one in every if any(self._is_on(one.base, line) for line in places)]
         named = ((one.base.text or b"", one.function) for one in on_line or every)
         return [

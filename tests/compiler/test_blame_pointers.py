@@ -1,0 +1,56 @@
+"""What is updated through a pointer that only ever leads to one variable is called by the name of
+that, and the clause that is told serves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_headers")]
+
+SOURCE = """struct Acc { float sum; int n; };
+__device__ void push(Acc *a, float v) { a->sum += v; a->n++; }
+__device__ void visit(Acc &a, float v) { if (v > 2) { a.sum += v; return; } a.n++; }
+__device__ void most(Acc *a, float v, int i) { if (v > a->sum) { a->sum = v; a->n = i; } }
+__global__ void k(const float *x, Acc *o, int n) {
+    Acc acc = {0, 0}, *p = &acc; float e = 0, *q = &e;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        BEFORE
+#pragma ccc if
+        if (x[i] > 0.5f) { UPDATE }
+    }
+    acc.sum += e;
+    o[threadIdx.x] = *p;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("update", "name", "clause"),
+    [
+        ("push(p, expf(x[i]));", "acc.sum", "reduction(+: acc.sum)"),
+        ("visit(*p, expf(x[i]));", "acc.sum", "reduction(+: acc.sum)"),
+        ("most(p, expf(x[i]), i);", "acc.sum", "reduction(max: acc.sum)"),
+        ("p->sum += expf(x[i]); p->n++;", "acc.sum", "reduction(+: acc.sum)"),
+        ("*q += expf(x[i]);", "e", "reduction(+: e)"),
+    ],
+)
+def test_it_is_offered_a_clause_that_serves(
+    update: str, name: str, clause: str, tmp_path: Path
+) -> None:
+    source = SOURCE.replace("BEFORE", "").replace("UPDATE", update)
+    (line,) = said(source.replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    assert f'computes ("{name}", k.cu:' in line
+    assert f": {clause} [in k]" in line
+    assert said(source.replace(" CLAUSE", f" {clause}"), tmp_path, Options(strategy=COLLECT)) == []
+
+
+def test_none_is_offered_where_the_loop_reads_it_too(tmp_path: Path) -> None:
+    source = SOURCE.replace("BEFORE", "o[i] = *p;").replace("UPDATE", "push(p, expf(x[i]));")
+    lines = said(source.replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    assert "reduction(" not in "".join(lines)
