@@ -43,6 +43,7 @@ def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
     if kind.endswith(b"}"):
         return DeclaredStructure([one.decode() for one in numbers_in(kind, code)], b"")
     *_, name = [b"", *_ARGUMENTS.sub(b"", kind).split()]
+    name = name.rpartition(b"::")[2]
     head = re.compile(rb"\b(struct|class)\s+" + re.escape(name) + rb"\b(?!\s*[>,=])[^;{}()]*\{")
     found = list(head.finditer(code))
     if name.isalnum() and not found and (numbers := numbers_in(name, code)):  # of CUDA
@@ -68,7 +69,7 @@ def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
 
 def arrays_in(kind: bytes, code: bytes) -> list[bytes]:
     """The members of a structure that are arrays; none of what is no such, or is not known."""
-    body = members_of(_ARGUMENTS.sub(b"", kind), code)
+    body = members_of(_ARGUMENTS.sub(b"", kind).rpartition(b"::")[2] or kind, code)
     while (plain := _INNER.sub(b";", body)) != body:
         body = plain
     return [match[1] for match in _ARRAY.finditer(body)]

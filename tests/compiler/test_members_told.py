@@ -341,3 +341,46 @@ def test_members_of_a_base_class_are_named(call: str, tmp_path: Path) -> None:
     assert found is not None
     assert {*found[1].split(", ")} == {"a.s", "a.e"}
     assert said(source.replace("CLAUSE", found[0]), tmp_path, Options(strategy=COLLECT)) == []
+
+
+SCOPED = """namespace la { template <class T, int N> struct Vec { T v[N];
+    __device__ Vec &operator+=(const Vec &o) {
+        for (int i = 0; i < N; i++) v[i] += o.v[i]; return *this; } }; }
+__global__ void k(const la::Vec<float, 3> *x, la::Vec<float, 3> *y, int n) {
+    la::Vec<float, 3> s{};
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i].v[0] > 0) s += x[i];
+    }
+    y[threadIdx.x] = s;
+}
+"""
+PAIR = """template <class A, class B> struct pair { A first; B second; };
+template <class A, class B> __device__ bool operator<(const pair<A, B> &x, const pair<A, B> &y) {
+    return x.first < y.first; }
+__global__ void k(const float *x, pair<float, int> *y, int n) {
+    pair<float, int> best{1e9f, -1};
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0) { pair<float, int> c{cosf(x[i]) * x[i], i}; if (c < best) best = c; }
+    }
+    y[threadIdx.x] = best;
+}
+"""
+
+
+@pytest.mark.slow
+def test_an_array_in_a_structure_of_a_namespace_is_no_reduction(tmp_path: Path) -> None:
+    (line,) = said(SCOPED, tmp_path, Options(strategy=COLLECT))
+    assert '; no reduction names elements of "s.v": if the loop only updates members of "s"' in line
+
+
+@pytest.mark.slow
+def test_of_a_structure_that_is_compared_the_member_is_asked_for(tmp_path: Path) -> None:
+    (line,) = said(PAIR.replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    assert 'least, name on the loop the member of "best" that is compared: ' in line
+    assert "reduction(min: best.member)" in line
+    clause = " reduction(min: best.first)"
+    assert said(PAIR.replace(" CLAUSE", clause), tmp_path, Options(strategy=COLLECT)) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ccc.compiler.reasons.handing_on import all_of, else_remove, own, way_out
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
-from ccc.compiler.reasons.reduction_clauses import clauses_of, served
+from ccc.compiler.reasons.reduction_clauses import KEEPS, clauses_of, served
 from ccc.frontend.structures import DeclaredStructure
 from ccc.frontend.updates import REDUCING
 
@@ -16,6 +16,7 @@ _HIDDEN = (
     'if the loop only updates members of "{}", update plain variables in their place, or make them '
     "public, and name these on the loop: reduction({}: variables)"
 )
+_KEPT = '{0}, name on the loop the member of "{1}" that is compared: reduction({2}: {1}.member)'
 _ARRAYS = (
     'no reduction names elements of {}: if the loop only updates members of "{}", update plain '
     "variables in their place, and name these on the loop: reduction({}: variables)"
@@ -55,7 +56,8 @@ def _structure(asked: Inquiry, name: str) -> tuple[str, DeclaredStructure] | Non
     what it hides; None where none serves what else is done."""
     base, _, member = name.partition(".")
     found = asked.suspects.structure(asked.at, base)
-    by = asked.suspects.operation(asked.at, name)
+    kept = asked.suspects.extreme(asked.at)
+    by = kept[0] if kept and kept[1] == name else asked.suspects.operation(asked.at, name)
     if found is None or by not in REDUCING or (member and not found.hides(member)):
         return None
     return by, found
@@ -67,6 +69,8 @@ def _of_hidden(asked: Inquiry, name: str, by: str, found: DeclaredStructure) -> 
     if found.arrays and not found.private:
         arrays = all_of([f"{base}.{one}" for one in found.arrays], "or")
         return _ARRAYS.format(arrays, base, by) + way_out(asked, name)
+    if by in KEEPS and not found.private:
+        return _KEPT.format(KEEPS[by], base, by) + else_remove(asked)
     told = _HIDDEN.format(base, by) if found.private else _UNKNOWN.format(base, by, base)
     return told + else_remove(asked)
 
