@@ -81,3 +81,28 @@ def test_what_is_left_out_otherwise_is_no_minimum(tmp_path: Path) -> None:
     ):
         (line,) = told(tmp_path, "", update)
         assert 'without "continue"' not in line
+
+
+ENDING = """__global__ void k(const int *x, int *o, int n) {
+    bool stop = false; int got = -1;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n && !stop; i += blockDim.x) {
+        int v = x[i];
+#pragma ccc if
+        if (v > 90) {
+            int c = 0; while (v > 1) { v = v & 1 ? 3 * v + 1 : v / 2; c++; }
+            if (c > 60) { stop = true; got = i; }
+        }
+    }
+    o[threadIdx.x] = got;
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_flag_that_ends_the_loop_is_told_before_what_is_set_with_it(tmp_path: Path) -> None:
+    """A clause for the others would change nothing."""
+    (line,) = said(ENDING, tmp_path, Options(strategy=COLLECT))
+    assert 'computes ("stop", k.cu:' in line
+    assert "reduction(" not in line
+    assert "or let all iterations run [in k]" in line

@@ -315,7 +315,8 @@ def test_no_other_member_is_named_in_the_place_of_what_a_pointer_leads_to(tmp_pa
     source = BESIDE.replace("UPDATE", "*to += v; a.n++;").replace("CLAUSE", "")
     source = source.replace("float tot = 0;", "float tot = 0, *to = &a.s;")
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
-    assert "computes (k.cu:" in line
+    assert 'computes ("a.s", k.cu:' in line
+    assert line.endswith(": reduction(+: a.s) [in k]")
 
 
 INHERITED = """struct Base { float s; __device__ void add(float v) { s += v; } };

@@ -34,10 +34,19 @@ def with_wanted(asked: Inquiry) -> Inquiry:
         return asked.with_clause(keeping(*extreme))
     if len(names) == 1:
         return _of_one(asked, names[0])
+    if (ending := next((one for one in names if _only_ends(asked, one)), None)) is not None:
+        return with_what_ends(asked, ending).naming([ending])
     if names:
         return asked.with_clause(_of_several(asked))
     behind = suspects.unnamed(at, around=True)
     return asked.with_clause(naming_all(behind) if behind else _ALL_OWN)
+
+
+def _only_ends(asked: Inquiry, name: str) -> bool:
+    """Whether a variable ends the annotated loop, so that no clause for others serves by itself,
+    and is nothing that the loop counts in."""
+    is_updated = asked.suspects.operation(asked.at, name) not in (None, "|", "&")
+    return asked.suspects.ends_loop(asked.at, name) and not is_updated
 
 
 def with_choice(asked: Inquiry) -> Inquiry:
