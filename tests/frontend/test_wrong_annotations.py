@@ -79,61 +79,6 @@ def test_pragmas_of_others(pragma: str) -> None:
     assert mark(f"/*\n#pragma cc {pragma}\n*/\n#pragma ccc for\nfor (;;) b();", "k.cu").text
 
 
-def test_a_reduction_of_what_is_not_there() -> None:
-    body = "total += x[i];\n#pragma ccc if\nif (a) { b(); }"
-    text = loop(body).replace("ccc for", "ccc for reduction(+: sum)")
-    assert 'the reduction is of "sum", and there is no such variable here' in complaint(text)
-    known = text.replace("int n) {", "int n, int sum) {")
-    (warning,) = mark(known, "k.cu").warnings
-    assert 'the reduction has no effect on "sum", which is not in the loop' in str(warning)
-    assert mark(text.replace("sum", "total"), "k.cu").warnings == []
-    assert mark(text, "k.cu", macros={"b": ""}).warnings == []
-    inner = "#pragma ccc for variable reduction(+: nosuch)\nfor (int j = 0; j < i; ++j) total += j;"
-    said = complaint(loop(inner))
-    assert 'the reduction is of "nosuch", and there is no such variable here' in said
-    line = loop(inner).splitlines().index(inner.splitlines()[0]) + 1
-    assert said.startswith(f"k.cu:{line}:39: error: ")
-
-
-@pytest.mark.parametrize(
-    ("before", "update", "clause"),
-    [
-        ("int *to = &sum;", "*to += x[i];", "sum"),
-        ("int &to = sum;", "to += x[i];", "sum"),
-        ("auto add = [&](int one) { sum += one; };", "add(x[i]);", "sum"),
-        ("int *to = &sum;", "*to += x[i] * (sum > 3);", "sum"),
-        ("Found found;", "found.add(x[i]);", "found.sum"),
-        ("Found found;", "found += x[i];", "found.sum"),
-        ("All found;", "found.even.add(x[i]);", "found.even.sum"),
-        ("All found;", "add(found.even);", "found.even.sum"),
-    ],
-)
-def test_a_reduction_of_what_the_loop_does_not_name(before: str, update: str, clause: str) -> None:
-    text = loop(f"{update}\n#pragma ccc if\nif (a) {{ b(); }}")
-    text = text.replace("ccc for", f"ccc for reduction(+: {clause})")
-    text = text.replace(
-        "#pragma ccc for",
-        f"int sum = 0; {before}\nuse(found.sum, found.even.sum);\n#pragma ccc for",
-    )
-    assert mark(text, "k.cu").warnings == []
-    other = f"x[i] = {clause.rpartition('.')[0] or 'found'}.other;"
-    others = text.replace(update, other).replace(before, "Found found; f(sum);")
-    (warning,) = mark(others, "k.cu").warnings
-    assert f'no effect on "{clause}", which is not in the loop' in str(warning)
-
-
-@pytest.mark.parametrize("call", ["step(x[i]);", "this->step(x[i]);", "Base::step(x[i]);"])
-def test_a_reduction_of_a_member_that_another_method_updates(call: str) -> None:
-    text = loop(f"{call}\n#pragma ccc if\nif (a) {{ b(); }}").replace(
-        "ccc for", "ccc for reduction(+: sum)"
-    )
-    text = text.replace("#pragma ccc for", "sum = 0;\n#pragma ccc for")
-    text = f"struct Sim : Base {{\nfloat sum;\n{text.replace('__global__', '__device__')}}};"
-    assert mark(text, "k.cu").warnings == []
-    (warning,) = mark(text.replace("sum = 0;", "float sum = 0;"), "k.cu").warnings
-    assert 'no effect on "sum", which is not in the loop' in str(warning)
-
-
 @pytest.mark.parametrize(
     ("pragma", "expected"),
     [
