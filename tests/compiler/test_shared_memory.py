@@ -146,6 +146,14 @@ def test_what_is_added_does_not_part_arrays_that_begin_at_one_place(
     assert f"ccc_context_stack[{declared}]" in done.ptx
 
 
+def test_what_is_added_does_not_move_arrays_of_other_files() -> None:
+    """One may be aligned there, and begins at a whole KB where nothing is added."""
+    text = kernel(EXTERN, "	call other, ();")
+    for dynamic, declared in ((0, 512), (64, 1024)):
+        done = transform(text, strategy="queue", callee_shared=0, dynamic_shared=dynamic)
+        assert f"ccc_context_stack[{declared}]" in done.ptx
+
+
 def test_stacks_for_some_warps_are_never_what_launches_add() -> None:
     """These add one for each warp of theirs, and blocks of 1,024 threads would not get so much."""
     golden = Golden.read(GOLDEN / "context-collection/warps_without_stacks.ptx")
