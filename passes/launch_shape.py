@@ -136,7 +136,7 @@ def filled(kernel: Kernel, size: int) -> int:
     without a size is aligned, or one of another file may be.
 
     All such arrays are one memory, behind the static one, and ptxas aligns each for itself: what
-    lies before them must not part them (PTX ISA 5.2, "extern .shared"; ptxas 13.0). Where nothing
+    lies before them must not part them (PTX ISA, ".extern"; ptxas 13.0). Where nothing
     did, they begin where the system's own memory ends, at a multiple of 1 KB since sm_80.
     """
     return -(-size // _unit(kernel)) * _unit(kernel)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Arguments, Immediate, Symbol
 from ccc.ptx.barriers import brings_the_warp_together, counts_threads
-from ccc.ptx.opcodes import STACK_OPERATIONS, Effect
+from ccc.ptx.opcodes import ALL_LANES_MASKS, STACK_OPERATIONS, Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.types import LANE
 
@@ -51,7 +51,7 @@ def all_meet_at(instruction: Instruction) -> bool:
     if "aligned" in modifiers:  # such as wgmma.fence.sync.aligned, which names nobody
         return True
     mask = operands[-1] if operands else None
-    return isinstance(mask, Immediate) and mask.integer in (-1, 0xFFFFFFFF)
+    return isinstance(mask, Immediate) and mask.integer in ALL_LANES_MASKS
 
 
 @dataclass(frozen=True, slots=True)

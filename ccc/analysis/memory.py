@@ -48,7 +48,7 @@ _ORDERS = Effect.FENCE | Effect.OPAQUE
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
     """Where an instruction may read and write, or a function; ``strongly`` is where it reads what
-    others may be writing (PTX ISA 8.6, strong operations)."""
+    others may be writing, by strong operations (PTX ISA section 8, memory consistency model)."""
 
     reads: Places = frozenset()
     writes: Places = frozenset()
@@ -71,8 +71,8 @@ class MemoryUse:
 
     def conflicts(self, other: MemoryUse) -> bool:
         """Whether the order of the two may matter: one may write what the other touches, or both
-        see what others write meanwhile, of which the later one sees no older state (PTX ISA 8.9.2,
-        coherence)."""
+        see what others write meanwhile, of which the later one sees no older state (PTX ISA section
+        8, coherence)."""
         return bool(
             self.writes & (other.reads | other.writes)
             or self.reads & other.writes

@@ -269,18 +269,24 @@ class Collector(TaskCode[N]):
         """The loop as it was, if the policy wants that for few iterations, or some warps have no
         stack."""
         loop = self.loop.loop
-        few, grid = (
-            self.kernel.few.get(loop.header),
-            self.kernel.grids.get(self.loop.marker.identifier),
-        )
+        few, grid = self.kernel.few.get(loop.header), self._grid
         end = grid or find_last_test(loop, self.facts, ordered=False, counts=True)
         if few is None or self.block_meets:
             end = None
         large = self.large
         if end is None and large is None:
             return None
-        of_block = self.block_meets or grid is not None
-        return ShortLoop(loop, self.facts, end, few or 0, large, of_block=of_block)
+        return ShortLoop(loop, self.facts, end, few or 0, large, of_block=self.is_of_block)
+
+    @property
+    def _grid(self) -> Mapping[str, Register] | None:
+        """The blocks that the loop goes over, if it does."""
+        return self.kernel.grids.get(self.loop.marker.identifier)
+
+    @property
+    def is_of_block(self) -> bool:
+        """Whether the threads of a block go round together, so that all or none pass by."""
+        return self.block_meets or self._grid is not None
 
     @property
     def large(self) -> int | None:
