@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 
-from ccc.frontend.no_code import NO_CODE
+from ccc.frontend.no_code import outside
 
 _MEANT = {b"<%": b"{ ", b"%>": b"} ", b"<:": b"[ ", b":>": b"] "}
 _HINTS = (re.compile(rb"<[%:]"), re.compile(rb">(?<=[%:]>)"))
 """One of them is in each; they begin with a character, which makes them fast."""
-_DIGRAPH = re.compile(
-    NO_CODE + rb"|<%|%>|<:(?!:[^:>])|(?<!:):>",
-    re.DOTALL | re.VERBOSE,
-)
-"""One of them, or what holds none; behind ``<`` the name of something global begins with ``::``,
-as in ``vector<::Hit>``."""
+_DIGRAPH = re.compile(rb"<(?:%|:(?!:[^:>]))|%>|:(?<!::)>")
+"""One of them, or in a literal what looks like one; behind ``<`` the name of something global begins
+with ``::``, as in ``vector<::Hit>``."""
 
 
 def without_digraphs(code: bytes) -> bytes:
@@ -25,4 +22,8 @@ def without_digraphs(code: bytes) -> bytes:
     """
     if not any(one.search(code) for one in _HINTS):
         return code
-    return _DIGRAPH.sub(lambda found: _MEANT.get(found[0], found[0]), code)
+    meant = None
+    for found in outside(code, _DIGRAPH.finditer(code)):
+        meant = meant or bytearray(code)
+        meant[found.start() : found.end()] = _MEANT[found[0]]
+    return bytes(meant) if meant else code

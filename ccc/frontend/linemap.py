@@ -75,23 +75,27 @@ class LineMap:
 
 def _chunks(code: bytes, filename: str) -> list[Chunk]:
     chunks: list[Chunk] = []
-    names: dict[bytes, str] = {}
+    known: dict[bytes, tuple[bool, bool]] = {}
+    names: dict[bytes | None, str] = {}
     start, file, line, system = 0, filename, 1, False
     for begin, match in _line_markers(code):
         chunks.append(Chunk(start, begin, file, line, system))
         number, quoted, flags = match.groups()
-        start, line = min(match.end() + 1, len(code)), int(number)
-        name = file
-        if quoted is not None:
-            name = names.get(quoted) or names.setdefault(quoted, _name(quoted))
+        start, line, names[None] = min(match.end() + 1, len(code)), int(number), file
+        name = names.get(quoted) or names.setdefault(quoted, _name(quoted))
         # A macro of a system header, used in a user's file, is marked 3 as well: whose file it
         # is can be told only where the file is entered (1), returned to (2) or first named.
-        words = flags.split()
-        if name != file or b"1" in words or b"2" in words:
-            system = b"3" in words
-        file = name
+        moves, is_system = known.get(flags) or known.setdefault(flags, _meaning(flags))
+        if moves or name != file:
+            file, system = name, is_system
     chunks.append(Chunk(start, len(code), file, line, system))
     return chunks
+
+
+def _meaning(flags: bytes) -> tuple[bool, bool]:
+    """Whether a file is entered or returned to, and whether it is a system header."""
+    words = flags.split()
+    return b"1" in words or b"2" in words, b"3" in words
 
 
 def _line_markers(code: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
