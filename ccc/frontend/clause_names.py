@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.errors import closest, did_you_mean, nearest, short
@@ -117,7 +118,7 @@ class ClauseNames:
         if not names:
             return
         function = outermost(placed.statement) or self._root
-        nodes = [*identifiers_in(function), *self._outside()]
+        nodes = [*identifiers_in(function), *self._outside]
         known = {node.text or b"" for node in nodes}
         if not known.isdisjoint(self._macros):
             return  # which may hold any name
@@ -147,14 +148,16 @@ class ClauseNames:
             and (not members or not signs or _ACCESS.findall(name)[0] in signs)
         )
 
-    def _outside(self) -> Iterator[Node]:
-        """The names in a text that stand in no function."""
-        pending = [self._root]
+    @cached_property
+    def _outside(self) -> list[Node]:
+        """The names in a text that stand in no function; each clause asks for them."""
+        found, pending = [], [self._root]
         while pending:
             node = pending.pop()
             if node.type.endswith("identifier"):
-                yield node
+                found.append(node)
             pending += [one for one in node.children if one.type != "function_definition"]
+        return found
 
     def _no_pointer(self, placed: Placed) -> WrongName | None:
         """What is wrong with a ``noalias`` of a number."""
@@ -184,7 +187,7 @@ class ClauseNames:
         if placed.name == "grid_stride":  # whose head has the parameters
             statement, head = range(body.start_byte, statement.stop), range(0)
         before = {node.text for node in declared if node.start_byte not in statement}
-        before |= {node.text for node in self._outside()}
+        before |= {node.text for node in self._outside}
         own = {
             node.text
             for node in declared
@@ -219,7 +222,7 @@ class ClauseNames:
         declared = list(declarations(function))
         own = {node.text for node in declared if node.start_byte in inside}
         others = {node.text for node in declared if node.start_byte not in inside}
-        others |= {node.text for node in self._outside()}
+        others |= {node.text for node in self._outside}
         names = (name for _, name in placed.pragma.reductions)
         return [name for name in names if name.encode() in own - others]
 

@@ -95,6 +95,8 @@ def are_two_halves(kind: bytes) -> bool | None:
 def members_of(kind: bytes, code: bytes) -> bytes:
     """What a structure declares, which may be declared with its variable; empty if that is not
     known, or there are several of a name."""
+    if is_number(kind):
+        return b""
     kind = meant(kind, code)
     if kind.endswith(b"}"):
         return kind[kind.index(b"{") + 1 : -1]
