@@ -10,8 +10,8 @@ _MEANT = {b"<%": b"{ ", b"%>": b"} ", b"<:": b"[ ", b":>": b"] "}
 _HINTS = (re.compile(rb"<[%:]"), re.compile(rb">(?<=[%:]>)"))
 """One of them is in each; they begin with a character, which makes them fast."""
 _DIGRAPH = re.compile(rb"<(?:%|:(?!:[^:>]))|%>|:(?<!::)>")
-"""One of them, or in a literal what looks like one; behind ``<`` the name of something global begins
-with ``::``, as in ``vector<::Hit>``."""
+"""One of them, or in a literal what looks like one; behind ``<`` the name of something global may
+begin with ``::``, as in ``vector<::Hit>``."""
 
 
 def without_digraphs(code: bytes) -> bytes:
