@@ -12,6 +12,7 @@ from ccc.errors import CccError, Span
 from ccc.frontend.linemap import LineMap, column_of
 from ccc.frontend.misspelt import message, misspelt
 from ccc.frontend.placement import PLACES, Placed, Placement
+from ccc.frontend.readable import parse_readable
 from ccc.frontend.stripping import GAP, REST, pragmas, without_comments
 from ccc.frontend.syntax import Home, body_of, home_of, parse_cuda, statement_at
 from ccc.frontend.variables import Suspects
@@ -67,10 +68,9 @@ class Annotations:
         self.pragmas = list(pragmas(code))
         self._ranges = self.lines.user_ranges([match.start(2) for match in self.pragmas])
         self.blank = _blanked(code, self._ranges)
-        self.tree = parse_cuda(self.blank, self._ranges)
+        self.root, self._parsed = parse_readable(self.blank, self._ranges)
         self._unrolls = [m for r in self._ranges for m in _UNROLL.finditer(code, *r)]
-        root = self.tree.root_node
-        self.placement = Placement(root, code, self.blank, macros, self._statement_line)
+        self.placement = Placement(self.root, code, self.blank, macros, self._statement_line)
         self.errors: list[CccError] = []
         self.warnings: list[CccError] = []
         self._originals: dict[str, list[str]] = {}
@@ -140,12 +140,12 @@ class Annotations:
             return
         at = _end(_SPACE, self.blank, match.end())
         known = DIRECTIVES[pragma.directive]
-        statement = self._statement(at) or self.tree.root_node
+        statement = self._statement(at) or self.root
         self.placement.placed.append(Placed(number, match, pragma, known, at, statement))
 
     def _statement(self, at: int) -> Node | None:
         """The outermost statement that begins at ``at``."""
-        found = statement_at(self.tree.root_node, at)
+        found = statement_at(self.root, at)
         if (found and not found.has_error) or not _STATEMENT_WORD.match(self.blank, at):
             return found
         # Something near by confused the parser: read from the statement on, by itself.
@@ -154,7 +154,7 @@ class Annotations:
             for start, end in self._ranges
             if end > at and start < at + _REPARSED
         ]
-        alone = statement_at(parse_cuda(self.blank, window).root_node, at)
+        alone = statement_at(parse_cuda(self._parsed, window).root_node, at)
         return alone if alone and not (found and alone.has_error) else found
 
     def annotation(self, placed: Placed) -> Annotation:
@@ -162,7 +162,7 @@ class Annotations:
         loops = [loop for loop in self.placement.loops_around(placed) if loop.name == "for"]
         inner = loops[-1].id if loops else None
         span = self.span(placed)
-        home = home_of(self.tree.root_node, placed.at, self.code)
+        home = home_of(self.root, placed.at, self.code)
         clauses = placed.pragma.clauses
         return Annotation(placed.id, placed.name, span, clauses, inner, home, self._head(placed))
 

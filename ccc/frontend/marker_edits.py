@@ -189,7 +189,7 @@ class MarkerEdits:
     def _around_apart(self) -> dict[int, Node | None]:
         """The loops around those whose lanes begin their iterations apart."""
         apart = [other for other in self._placement.placed if other.begins_apart]
-        return {other.id: loop_around(self._found.tree.root_node, other.at) for other in apart}
+        return {other.id: loop_around(self._found.root, other.at) for other in apart}
 
 
 def _wrap(statement: Node, name: str, marker: bytes) -> list[Edit]:
