@@ -114,6 +114,20 @@ def is_set_anew(loop: Node, name: bytes) -> bool:
     return around is not None and all(one.end_byte <= around.end_byte for one in inside)
 
 
+def is_needed_behind(loop: Node, name: bytes) -> bool:
+    """Whether what a loop leaves in a variable of its function is read behind it, as far as the
+    text tells: not where it is first set there, or where there are several of its name."""
+    base, function = name.partition(b".")[0], function_around(loop)
+    if function is None or [one for one, _ in declared_in(function)].count(base) != 1:
+        return False
+    uses = (use for use in identifiers_in(function) if use.text == base)
+    first = next((use for use in uses if use.start_byte >= loop.end_byte), None)
+    if first is None or first.parent is None:
+        return False
+    is_set = updates.is_changed(first) and any(one.type == "=" for one in first.parent.children)
+    return not is_set or updates.is_made_of(first.parent, [base])
+
+
 def goes_on(switch: Node) -> bool:
     """Whether a case with statements of its own goes on in the next one."""
     body = switch.child_by_field_name("body") if switch.type == "switch_statement" else None

@@ -235,6 +235,12 @@ class UpdatedVariables(MarkedStatements):
         by_itself = not changes or updates.is_stepped(changes, others)
         return bool(changes or calls) and by_itself and all(one.is_stepped for one in calls)
 
+    def is_needed_behind(self, at: Span, name: str) -> bool:
+        """Whether a variable of its function is read behind the annotated loop around a statement,
+        or behind that itself if it has none."""
+        found = self.statements(at)
+        return found is not None and behind.is_needed_behind(found[1], name.encode())
+
     def counter(self, at: Span) -> str | None:
         """The variable that the annotated loop around a statement counts in; None if it has none,
         or several."""

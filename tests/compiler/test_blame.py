@@ -85,7 +85,11 @@ CASES = [
     (IF + "if (v > 3) if (x[i + n] < last) last = x[i + n];", '"last"', "reduction(min: last)"),
     (IF + "if (v > 3) if (last <= v) { last = v; y[i] = v; }", '"last"', "reduction(max: last)"),
     (IF + "if (v > 3) last = fminf(x[i + n], last);", '"last"', "keeps the least, say so"),
-    (IF + "if (v > 3) last = x[i + n];", '("last", k.cu:9, PTX', 'needs "last" of another'),
+    (
+        IF + "if (v > 3) last = x[i + n];",
+        '("last", k.cu:9, PTX',
+        'set another variable, update "last"',
+    ),
     (IF + "if (v > 3) pair.a += x[i + n];", '("pair.a", k.cu:9, PTX', "reduction(+: pair.a)"),
     (IF + "if (v > 3) x[i] = 4;", '("count", k.cu:6, PTX', "the path writes (k.cu:9, PTX"),
     (IF + "if (v > 3) window[i & 7] = v;", '("window"', "the code after the loop reads"),
@@ -165,6 +169,7 @@ def test_nobody_is_told_to_split_a_loop_over_blocks(tmp_path: Path) -> None:
 
 
 UNSET = (HEAD + IF + "if (v > 3) last = x[i + n];\ny[i] = last;" + TAIL).replace("last = 1", "last")
+UNSET = UNSET.replace(" + last", "")
 
 
 @pytest.mark.slow
@@ -172,6 +177,9 @@ def test_variables_without_a_value_are_called_that(tmp_path: Path) -> None:
     (line,) = said(UNSET, tmp_path, Options(strategy=COLLECT))
     assert "it may be uninitialised: declare" in line
     assert '"last"' in line
+    (line,) = said(UNSET.replace("sum +", "last +"), tmp_path, Options(strategy=COLLECT))
+    assert '("last", k.cu:9, PTX' in line
+    assert "declare" not in line  # it is read behind the loop
 
 
 LISTED = """__global__ void k(const BOUND *row, const float *w, float *out, int n) {

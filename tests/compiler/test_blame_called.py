@@ -87,14 +87,13 @@ def test_what_a_function_adds_up_behind_a_path_is_offered_clauses_that_serve(
     assert told(tmp_path, "", call, found[1]) == []
 
 
-def test_what_a_function_only_sets_is_to_be_declared_in_the_loop(tmp_path: Path) -> None:
+def test_what_a_function_only_sets_is_named(tmp_path: Path) -> None:
     """And what a clause serves is not blamed."""
     last = SUMS.replace("s.sum += v; s.count++;", "s.sum += v; s.most = v; s.count++;")
     source = last.replace("CLAUSES", "reduction(+: s.sum)").replace("BEHIND", "")
     (line,) = said(source.replace("PATH", "add(s, v);"), tmp_path, Options(strategy=COLLECT))
     assert 'computes ("s.most", ' in line
-    own = 'if no iteration needs "s.most" of another, have a variable in its place, declared in'
-    assert own in line
+    assert '; if the branch can do without them, have that set other variables, update "s.' in line
 
 
 BLOOM = """__device__ bool insert(unsigned *bits, unsigned key) {

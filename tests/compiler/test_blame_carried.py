@@ -76,12 +76,12 @@ MADE = """__global__ void __launch_bounds__(64) k(const double *x, double *y, in
     ("clauses", "more", "names", "advice"),
     [
         ("reduction(+: sum)", "product *= v;", '"product"', "have a branch set a variable"),
-        ("reduction(+: sum)", "last = i + v;", '"last"', 'if no iteration needs "last" of another'),
+        ("reduction(+: sum)", "last = i + v;", '"last"', "if the branch can do without them, have"),
         (
             "reduction(+: sum)",
             "product *= v; last = v;",
             '"product" or "last"',
-            'if no iteration needs "product" or "last" of another, declare them in the loop; or',
+            "if the branch can do without them, have",
         ),
         (
             "reduction(+: sum, product)",
@@ -312,7 +312,5 @@ RUN_LENGTHS = """__global__ void k(const short *x, int *runs, int *count, int n)
 @pytest.mark.slow
 def test_no_reduction_is_offered_of_what_is_an_index(tmp_path: Path) -> None:
     lines = said(RUN_LENGTHS, tmp_path, Options(strategy=COLLECT))
-    assert any(
-        '; if no iteration needs "at" of another, declare it in the loop' in x for x in lines
-    )
+    assert any('("at", ' in line for line in lines)
     assert not any("reduction(+: at)" in line for line in lines)

@@ -56,8 +56,7 @@ def test_no_reduction_is_offered_of_what_is_also_set_otherwise(
     """Nor of others beside it: they would not serve as long as there is this one."""
     line = told(tmp_path, path, clauses=clauses, before=STEP, test="s >> 28 == 3")
     assert 'computes ("s", k.cu:10, ' in line
-    assert f'; if no iteration needs "s" of another, declare it in the loop; {NONE}' in line
-    assert line.endswith(f"{NONE} (k.cu:8); else remove the annotation [in k]")
+    assert line.endswith(f"; {NONE} (k.cu:8); remove the annotation [in k]")
     assert "reduction(" not in line
 
 
@@ -99,9 +98,8 @@ def test_the_two_greatest_in_order_are_no_maxima(tmp_path: Path) -> None:
     """The second gets the first, which is read there."""
     line = told(tmp_path, "if (v > b1) { if (v > b0) { b1 = b0; b0 = v; } else b1 = v; }")
     assert "reduction(" not in line
-    assert (
-        f'; if no iteration needs "b0" or "b1" of another, declare them in the loop; {NONE}' in line
-    )
+    assert f'"b0" or "b1", k.cu:' in line
+    assert f"; {NONE}" in line
 
 
 def test_a_sum_by_a_fused_multiplication_is_one(tmp_path: Path) -> None:
@@ -126,9 +124,7 @@ def test_what_is_set_from_what_the_path_makes_is_named(
 ) -> None:
     line = told(tmp_path, path, test="v > prev * 1.5f", behind="prev = v;")
     assert f"computes ({names}, k.cu:10, PTX line " in line
-    one = '; if no iteration needs "prev" (set in k.cu:11) of another, declare it in the loop'
-    assert (one in line) == ("or" not in names)
-    known = '; or, if that serves as well, set "prev" behind the branch to what is known before it'
+    known = '; if that serves as well, set "prev" behind the branch to what is known before it'
     assert (known in line) == ("or" not in names)
 
 

@@ -231,9 +231,7 @@ __global__ void __launch_bounds__(64) k(const double *x, double *y, int n) {
 def test_a_sum_of_floats_is_no_state_of_random_numbers(tmp_path: Path) -> None:
     (line,) = said(KEPT, tmp_path, Options(strategy=COLLECT))
     assert '; no reduction serves "g.c" and "g.s", with which a function does more than' in line
-    assert (
-        ': if no iteration needs "g" of another, declare it in the loop; or if the branch' in line
-    )
+    assert ': if the branch can do without it, have that set another variable, update "g"' in line
 
 
 BESIDE = """struct Sums { float x, y; };

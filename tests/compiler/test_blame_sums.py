@@ -52,9 +52,9 @@ BEHIND = """__global__ void k(const float *x, const int *kind, float *y, int n) 
         ),
         (
             "if (!(d > best)) best = d;",
-            "of another",
+            "remove the annotation",
         ),
-        ("best = d;", "no iteration needs"),
+        ("best = d;", "remove the annotation"),
     ],
 )
 def test_what_is_updated_behind_a_path_is_named(behind: str, advice: str, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ UPDATES = """__global__ void k(const float *x, float *y, int n) {
         ("reduction(+: sum)", "other -= sinf(x[i + n]);", '("other" or "most", ',
          "reduction(+: other) reduction(max: most)"),
         ("reduction(+: sum) reduction(max: most)", "last = sinf(x[i] + 1);", '("last", ',
-         'if no iteration needs "last" of another'),
+         'set other variables, update "last"'),
         ("reduction(+: sum) reduction(max: most)", "sum *= 0.5f;", '("sum", ',
          "the variable of a reduction (sum) may only be updated in the loop"),
     ],

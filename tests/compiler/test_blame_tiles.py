@@ -26,31 +26,29 @@ HANDED_ON = """__global__ void __launch_bounds__(64) NAME(const float *x, float 
 """
 SETS = "if the branch can do without it, have that set another variable, update"
 UPDATES = 'behind the branch, without an "if", and ask there for strategy(tile(3))'
-NO_IF = 'or ask at the branch for strategy(tile(3)), and let no "if" behind it set'
+NO_IF = 'ask at the branch for strategy(tile(3)), and let no "if" behind it set'
 WAYS = {
     "runs": (
         "", "if (v > 10.2f) { ++run; most = fmaxf(most, run); } else run = 0;",
-        f'"run", from which "most" is made, of another, declare it in the loop; {NO_IF} "run" '
-        'and "most"',
+        f'{NO_IF} "run" and "most"',
     ),
     "chosen": (
         "", "run = v > 10.2f ? run + 1 : 0; most = fmaxf(most, run);",
-        f'"run", from which "most" is made, of another, declare it in the loop; {NO_IF} "run" '
-        'and "most"',
+        f'{NO_IF} "run" and "most"',
     ),
     "moments": (
         "++k; d = v - mean; mean += d / k; m2 += d * (v - mean);", "",
-        '"mean", from which "m2" is made, of another, declare it in the loop; or '
         "if the branch can do without them, have that set other variables, update "
         f'"mean", "m2" and "k" by those {UPDATES}',
     ),
     "kept": (
         "if (v > 10.5f) last = i;", "",
-        f'"last" of another, declare it in the loop; or {SETS} "last" by that {UPDATES}',
+        f'{SETS} "last" by that {UPDATES}',
     ),
     "copied": (
         "", "y[i] = v - prev; prev = v;",
-        f'"prev" (set in LINE) of another, declare it in the loop; {NO_IF} "prev"',
+        f'if no iteration needs "prev" (set in LINE) of another, declare it in the loop; or {NO_IF} '
+        '"prev"',
     ),
 }  # fmt: skip
 FOLLOWED = {
@@ -85,7 +83,7 @@ def test_what_iterations_hand_on_is_told_a_way_that_there_is(tmp_path: Path) -> 
     for line, (name, (_, behind, advice)) in zip(lines, WAYS.items(), strict=True):
         place = source[: source.index(behind or "no such")].count("\n") + 1 if behind else 0
         told = advice.replace("LINE", f"k.cu:{place}")
-        assert f"; if no iteration needs {told}; else remove the annotation [in {name}]" in line
+        assert f"; {told}; else remove the annotation [in {name}]" in line
     assert said(of_several(FOLLOWED, "strategy(tile(3))"), tmp_path, Options()) == []
     merged = {"merged": ("d = 1;", f"if (d > 0) {{ {WAYS['moments'][0]} }}")}
     declined, *_ = said(of_several(merged, "strategy(tile(3))"), tmp_path, Options())
@@ -213,7 +211,6 @@ def test_all_that_no_reduction_serves_is_named_and_sent_behind_the_branch(tmp_pa
 
     (line,) = of("", "k++; avg += (v - avg) / k; up = v > 3;", "")
     assert '("k" or "avg" or "up", k.cu:7, PTX' in line
-    assert '; if no iteration needs "k", "avg" or "up" of another, declare them in the' in line
     assert 'other variables, update "k", "avg" and "up" by those behind the branch' in line
     rest = "k += t; avg += t * (w - avg) / k; up = t ? w > 3 : up;"
     assert of("strategy(tile(3))", "w = v; t = 1;", rest) == []

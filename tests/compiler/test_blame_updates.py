@@ -71,7 +71,7 @@ def test_what_keeps_neither_is_not_taken_for_it(tmp_path: Path) -> None:
         "most = v > 4 ? v : most;",
     ):
         (line,) = said(KERNEL.replace("UPDATE", update), tmp_path, Options(strategy=COLLECT))
-        assert "of another, declare it in the loop" in line
+        assert 'have that set another variable, update "most" by that behind' in line
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ __global__ void k(const float *x, Stat *out, int n) {
 """
 
 
-BEHIND = '; or if the branch can do without it, have that set another variable, update "s" by that '
+BEHIND = 'if the branch can do without it, have that set another variable, update "s" by that '
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_what_a_method_does_with_what_it_updates_is_kept_from_the_clause(
     none = (
         '; no reduction serves "s.n" and "s.mean", with which a function does more than to update'
     )
-    assert f"{none} them (k.cu:10): take {taken} from the clause, and if no iteration" in line
+    assert f"{none} them (k.cu:10): take {taken} from the clause, and {BEHIND}" in line
     assert BEHIND in line
     assert line.endswith("strategy(tile(3)); else remove the annotation [in k]")
 
@@ -54,8 +54,7 @@ def test_what_a_method_does_with_what_it_updates_is_told_before_any_clause(tmp_p
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
     assert (
         '; no reduction serves "s.n" and "s.mean", with which a function does more than to update '
-        'them (k.cu:10): if no iteration needs "s" of another, declare it in the loop; or if the '
-        'branch can do without it, have that set another variable, update "s" by that behind the '
+        f"them (k.cu:10): {BEHIND}"
     ) in line
     assert line.endswith("strategy(tile(3)); else remove the annotation [in k]")
 
@@ -103,9 +102,7 @@ def test_a_maximum_that_a_method_also_reads_is_of_no_clause(clause: str, tmp_pat
     none = (
         '; no reduction serves "s.m", with which a function does more than to update it (k.cu:10)'
     )
-    assert (
-        f'{none}: {"take it from the clause, and " * bool(clause)}if no iteration needs "s"' in line
-    )
+    assert f"{none}: {'take it from the clause, and ' * bool(clause)}{BEHIND}" in line
     assert BEHIND in line
 
 
@@ -120,7 +117,5 @@ def test_what_else_the_loop_updates(other: str, tmp_path: Path) -> None:
     source = source.replace("s.add(logf(x[i]))", f"{{ s.add(logf(x[i])); {more}; }}")
     source = source.replace("= s;", f"= s; out[n] = {'t' if is_one else '{t, t, 1}'};")
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
-    needs = 'if no iteration needs "s" or "t" of another, declare them in the loop; or if'
-    alone = 'if no iteration needs "s" of another, declare it in the loop; or if'
-    assert (needs if is_one else alone) in line
+    assert 'other variables, update "s" and "t" by those behind the branch' in line
     assert "reduction(" not in line

@@ -182,7 +182,7 @@ def test_a_number_that_is_found_beside_a_sum_is_named(tmp_path: Path) -> None:
     found = FOUND.replace("MORE", "if (v > 3) at = i;").replace(" CLAUSE", "")
     (line,) = said(found, tmp_path, Options(strategy=COLLECT))
     assert '("at", k.cu:10, PTX line' in line
-    assert 'if no iteration needs "at" of another, declare it in the loop, and if the' in line
+    assert 'other variables, update "at", "turn" and "sum" by those behind the branch' in line
     (line,) = said(
         FOUND.replace("MORE", "").replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT)
     )

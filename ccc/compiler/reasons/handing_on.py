@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
 from ccc.compiler.reasons.inquiry import ON_LOOP, REMOVE, Inquiry
 from ccc.compiler.reasons.reduction_clauses import clauses_of
 from ccc.compiler.reasons.topics import Topic
-from ccc.frontend import behind
+from ccc.frontend import behind, updates
 from ccc.frontend.behind import Where
 from ccc.frontend.pragmas import BY_NO_REDUCTION
 from ccc.frontend.updates import REDUCING
@@ -49,6 +50,8 @@ _EACH_BEHIND = (
 )
 _AS_DECLINED = f"let strategy({{}}) apply, as is told of that, or {REMOVE}"
 """Why the strategy that would serve does not apply stands on a line of its own, with what helps."""
+_BEGIN = re.compile("^; (?:or,? |else )?")
+"""What joins more to an advice."""
 _ELSEWHERE = (
     "if the loop only adds up what comes of it, or keeps the least or the most, say so on the "
     "loop, by the variable's name there: reduction(op: variable)"
@@ -63,8 +66,8 @@ def without_reduction(asked: Inquiry) -> Inquiry:
         return asked
     if made := next((n for n in names if _hindrance(asked, n)), None):
         by = _hindrance(asked, made) or ""
-        told = own(asked, by, made=made) + way_out(asked, by, made)
-        return asked.with_clause(told).naming([made])
+        told = own(asked, by, made=made)
+        return asked.with_clause(or_led_out(asked, told, by, made=[made])).naming([made])
     found = {name: suspects.no_reduction(at, name) for name in names}
     found = {one: use for one, use in found.items() if use and not suspects.ends_loop(at, one)}
     statements = asked.statements
@@ -78,7 +81,8 @@ def without_reduction(asked: Inquiry) -> Inquiry:
         return asked
     more = _NO_REDUCTION.format(use.file, use.line)
     every = [name, *_unserved_beside(asked, name)]
-    return asked.with_clause(all_own(asked, every) + more + way_out(asked, *every)).naming(every)
+    told = or_led_out(asked, all_own(asked, every), *every, why=more)
+    return asked.with_clause(told).naming(every)
 
 
 def _unserved_beside(asked: Inquiry, name: str) -> list[str]:
@@ -157,7 +161,32 @@ def with_own(asked: Inquiry, names: Sequence[str], clauses: Sequence[tuple[str, 
     if clauses:
         beside = all_of([one for _, one in clauses])
         told += f", and if the loop only updates {beside}, {ON_LOOP}: {clauses_of(clauses)}"
-    return told + way_out(asked, *names)
+    return or_led_out(asked, told, *names)
+
+
+def or_led_out(
+    asked: Inquiry,
+    told: str,
+    *names: str,
+    made: Sequence[str] = (),
+    why: str = "",
+    led_out: Callable[..., str] | None = None,
+) -> str:
+    """What to do about variables of which there is no reduction, and how their branch can be
+    collected all the same: that alone where one is needed behind the loop, in which it cannot be
+    declared then. Others may be made from them."""
+    led_out = led_out or (behind_calls if _is_by_calls(asked, names[0]) else way_out)
+    way = led_out(asked, *names, *made)
+    if not way or not any(_stays_outside(asked, name) for name in names):
+        return told + why + way
+    return (f"{why}; " if why else "").removeprefix("; ") + _BEGIN.sub("", way)
+
+
+def _stays_outside(asked: Inquiry, name: str) -> bool:
+    """Whether a variable is needed behind the loop; a state of random numbers may be another one
+    there."""
+    is_state = asked.suspects.is_stepped(asked.at, name)
+    return not is_state and asked.suspects.is_needed_behind(asked.at, name)
 
 
 def way_out(asked: Inquiry, *names: str) -> str:
@@ -166,18 +195,29 @@ def way_out(asked: Inquiry, *names: str) -> str:
     return _in_strategy(asked, names) + else_remove(asked)
 
 
+def _is_by_calls(asked: Inquiry, name: str) -> bool:
+    """Whether nothing but functions updates a variable, which is no state of random numbers."""
+    found, suspects = asked.statements, asked.suspects
+    changed = updates.changed(found[1]) if found else ()
+    is_plain = any(one.text == name.partition(".")[0].encode() for one in changed)
+    return not is_plain and not suspects.is_stepped(asked.at, name)
+
+
 def behind_calls(asked: Inquiry, *names: str) -> str:
     """The same where it is functions that update variables."""
+    return _in_strategy_of_calls(asked, names) + else_remove(asked)
+
+
+def _in_strategy_of_calls(asked: Inquiry, names: Sequence[str]) -> str:
+    """How it can be collected by a strategy then; empty if it cannot."""
     found = asked.statements if asked.suspects.is_branch(asked.at) else None
-    is_asked = _is_for_tiles(asked.remark.asked)
-    if found is None or is_asked or behind.goes_on(found[0]):
-        return else_remove(asked)
+    if found is None or _is_for_tiles(asked.remark.asked) or behind.goes_on(found[0]):
+        return ""
     others = (one for one in _others(asked) if one.partition(".")[0] not in names)
     every = [*names, *others]
     if not all(behind.can_follow(*found, one.partition(".")[0].encode()) for one in every):
-        return else_remove(asked)
-    way = _WAYS[Where.INSIDE] if len(every) == 1 else _EACH_INSIDE
-    return way.format(all_of(every)) + else_remove(asked)
+        return ""
+    return (_WAYS[Where.INSIDE] if len(every) == 1 else _EACH_INSIDE).format(all_of(every))
 
 
 def by_no_reduction(asked: Inquiry, name: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ccc.analysis.paths.carried_values import KEEP_OUT, REDUCTION_HINT
-from ccc.compiler.reasons.handing_on import all_of, own, way_out
+from ccc.compiler.reasons.handing_on import all_of, or_led_out, own
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
 from ccc.compiler.reasons.reason import HintSlot
@@ -79,7 +79,7 @@ def _not_of(asked: Inquiry, names: Sequence[str], uses: Mapping[str, Span | None
     whole = next(iter(dict.fromkeys(name.partition(".")[0] for name in names)))
     it = "it" if len(names) == 1 else "them"
     told = _NOT_OF.format(all_of(names), it, " and ".join(places), it)
-    return f"{told}, and {own(asked, whole)}{way_out(asked, whole)}"
+    return f"{told}, and {or_led_out(asked, own(asked, whole), whole)}"
 
 
 def or_removed(asked: Inquiry) -> Inquiry:

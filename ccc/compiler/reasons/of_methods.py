@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ccc.compiler.reasons.handing_on import all_of, all_own, behind_calls
+from ccc.compiler.reasons.handing_on import all_of, all_own, behind_calls, or_led_out
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.misused import declared_in
 from ccc.compiler.reasons.reduction_clauses import clauses_of, served
@@ -30,11 +30,11 @@ def of_methods(asked: Inquiry) -> Inquiry:
     told = _NONE.format(all_of(names), _them(names), " and ".join(places))
     told += _TAKEN.format(_of(names, named)) if named else ""
     others = served(asked, [one for one in asked.names if one.partition(".")[0] not in wholes])
-    told += all_own(asked, wholes)
+    own = all_own(asked, wholes)
     if others:
         beside = all_of([one for _, one in others])
-        told += f", and if the loop only updates {beside}, {ON_LOOP}: {clauses_of(others)}"
-    return asked.settled(told + behind_calls(asked, *wholes))
+        own += f", and if the loop only updates {beside}, {ON_LOOP}: {clauses_of(others)}"
+    return asked.settled(told + or_led_out(asked, own, *wholes, led_out=behind_calls))
 
 
 def _among(name: str, more: Collection[str]) -> str | None:

@@ -42,6 +42,7 @@ from ccc.compiler.reasons.recursive import as_a_loop
 from ccc.compiler.reasons.respelled import named_narrow, respelled, shared_out
 from ccc.compiler.reasons.shown import Shown
 from ccc.compiler.reasons.topics import Topic
+from ccc.compiler.reasons.unset import needed_behind
 from ccc.compiler.reasons.wanted_clauses import (
     added_up_by_turns,
     clauses_of_sums,
@@ -106,7 +107,7 @@ _OF_GAINS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
 
 def told(asked: Inquiry) -> str:
     """A reason with the names of variables, and the place before each instruction."""
-    asked = asked.naming(names_meant(asked))
+    asked = needed_behind(asked.naming(names_meant(asked)))
     for step, hints in _STEPS:
         if hints is None or asked.reason.slot(*hints):
             asked = step(asked)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ccc.analysis.paths.carried_values import REDUCTION_HINT
 from ccc.analysis.paths.induction import SUMS, SUMS_HINT
 from ccc.compiler.advice import ALL_MADE
-from ccc.compiler.reasons.handing_on import all_of, by_no_reduction, own, way_out, with_own
+from ccc.compiler.reasons.handing_on import all_of, by_no_reduction, or_led_out, own, with_own
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import ON_LOOP, REMOVE, Inquiry
 from ccc.compiler.reasons.of_loops import with_what_ends
@@ -106,8 +106,8 @@ def _of_one(asked: Inquiry, name: str) -> Inquiry:
     if operation not in (None, *REDUCTIONS) and suspects.is_branch(at):
         return asked.with_clause(by_no_reduction(asked, name))
     if operation not in REDUCTIONS or suspects.is_index(at, name):
-        told = own(asked, name) + _beside(asked, name) + way_out(asked, name)
-        return asked.with_clause(told)
+        told = own(asked, name) + _beside(asked, name)
+        return asked.with_clause(or_led_out(asked, told, name))
     in_path = suspects.handed_on(at)  # of which integers may need no clause
     needed = suspects.unnamed(at)
     others = [one for one in _others(asked, name) if one[1] not in in_path or one in needed]
@@ -155,5 +155,5 @@ def _of_several(asked: Inquiry) -> str:
         return with_own(asked, rest, clauses)
     if len(rest) != 1 or not clauses:
         return _SEVERAL
-    told, more = own(asked, rest[0]), way_out(asked, rest[0])
-    return f"{told}, and if the loop only updates the rest, {ON_LOOP}: {clauses_of(clauses)}{more}"
+    told = f"{own(asked, rest[0])}, and if the loop only updates the rest, {ON_LOOP}: "
+    return or_led_out(asked, told + clauses_of(clauses), rest[0])
