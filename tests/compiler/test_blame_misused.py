@@ -98,7 +98,7 @@ def test_the_two_greatest_in_order_are_no_maxima(tmp_path: Path) -> None:
     """The second gets the first, which is read there."""
     line = told(tmp_path, "if (v > b1) { if (v > b0) { b1 = b0; b0 = v; } else b1 = v; }")
     assert "reduction(" not in line
-    assert f'"b0" or "b1", k.cu:' in line
+    assert '"b0" or "b1", k.cu:' in line
     assert f"; {NONE}" in line
 
 

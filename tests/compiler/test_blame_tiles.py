@@ -47,8 +47,8 @@ WAYS = {
     ),
     "copied": (
         "", "y[i] = v - prev; prev = v;",
-        f'if no iteration needs "prev" (set in LINE) of another, declare it in the loop; or {NO_IF} '
-        '"prev"',
+        'if no iteration needs "prev" (set in LINE) of another, declare it in the loop; or '
+        f'{NO_IF} "prev"',
     ),
 }  # fmt: skip
 FOLLOWED = {
