@@ -24,6 +24,7 @@ from ccc.frontend.syntax import (
     functions_in,
     head_end,
     identifiers_in,
+    is_cut,
     is_for_device,
     is_in_kernel,
     is_left_at_its_end,
@@ -43,6 +44,11 @@ _LABEL = re.compile(r"(?!default\b)(\w+\s*:)(?!:)")
 _LONE_LOOP = '"ccc while", in a loop marked "ccc for" or in a kernel marked "ccc grid_stride"'
 """What may serve a loop without paths in it that lies in no annotated one."""
 _CHOICE = "conditional_expression"
+_WITH_CONDITION = ("if_statement", "switch_statement", "while_statement", "do_statement")
+_UNREAD = (
+    "where the condition of this statement ends cannot be read; have a variable for it, declared "
+    "before"
+)
 _ROUNDED = 0.05
 """How much more than 1 the shares of cases come to that were rounded."""
 PATHS = {
@@ -285,7 +291,9 @@ class Placement:
         """
         statement = placed.statement
         if self.macros is None:
-            return None
+            is_asked = statement.type in _WITH_CONDITION
+            condition = statement.child_by_field_name("condition") if is_asked else None
+            return _UNREAD if condition and is_cut(condition, self.blank) else None
         bodies = bodies_of(statement, PLACES[placed.name][0])
         cause = None
         for body in bodies:

@@ -28,6 +28,7 @@ _LONGEST_LABEL = 20
 """Of a ``switch``; what is longer is told by its line."""
 _LONG_BLANK = re.compile(rb"[ \t\r\n]{1000,}")
 _TOKEN = re.compile(rb"[{}]|" + NO_CODE, re.DOTALL | re.VERBOSE)
+_PARENTHESIS = re.compile(rb"[()]|" + NO_CODE, re.DOTALL | re.VERBOSE)
 _DEVICE = re.compile(
     rb"\b__(?:device|global)__\b|__attribute__\s*\(\((?:device|global)\)\)|\bconst(?:expr|eval)\b"
 )
@@ -227,6 +228,16 @@ def closing_brace(code: bytes, start: int) -> int:
         if not depth:
             return token.end()
     return len(code)
+
+
+def is_cut(condition: Node, code: bytes) -> bool:
+    """Whether what was read as a condition in parentheses ends where others do in it."""
+    depth = 0
+    for token in _PARENTHESIS.finditer(code, condition.start_byte):
+        depth += {b"(": 1, b")": -1}.get(token[0], 0)
+        if depth <= 0:
+            return token.end() != condition.end_byte
+    return True
 
 
 def every_node(node: Node) -> Iterator[Node]:

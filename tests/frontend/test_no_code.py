@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from annotated import in_assembly, loop
 
+from ccc.errors import CccError
 from ccc.frontend.marking import mark, strip
 from ccc.frontend.stripping import BOM
 
@@ -108,3 +109,10 @@ def test_digraphs_are_read() -> None:
     text = loop('#pragma ccc if\nif (x<:i:>) <% f<::T>("%>"); %> else <% y(); %>')
     plain = loop('#pragma ccc if\nif (x[ i] ) {  f<::T>("%>"); }  else {  y(); } ')
     assert mark(text, "k.cu").text == mark(plain, "k.cu").text
+
+
+def test_a_condition_that_ends_in_a_parenthesis_is_an_error() -> None:
+    """As of what the parser does not know: what would be written into it is no code."""
+    text = loop("#pragma ccc if\nif ((typename T::U(3), (s = 2, 4)) < 4) { y(i); }")
+    with pytest.raises(CccError, match="where the condition of this statement ends cannot be read"):
+        mark(text, "k.cu")
