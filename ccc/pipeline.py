@@ -172,7 +172,7 @@ class Kernel:
     shared_limit: int = DEFAULT_SHARED_BYTES
     takes_dynamic: bool = True
     stack_warps: int | None = None
-    """For how many warps of a block there are to be stacks, if not for all; the others run their
+    """For how many warps of a block there are to be stacks, if not for all; larger blocks run their
     loops as they were."""
     dynamic_alignment: int = ALIGNMENT
     arch: str = ""

@@ -344,7 +344,7 @@ def batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) -> 
 
 
 def may_lack_stacks(paths: Sequence[Path], kernel: Kernel) -> bool:
-    """Whether warps beyond those of a usual block may run loops as they were: nobody says how large
+    """Whether blocks that are larger than usual may run loops as they were: nobody says how large
     blocks are, and the loops are not too long to be there twice."""
     return not is_block_size_known(kernel) and all(
         instruction_count(path.loop.loop.blocks, kernel.facts) <= SHORT_LOOP_LENGTH

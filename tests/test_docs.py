@@ -179,7 +179,7 @@ def test_every_key_of_the_report_is_explained() -> None:
     section = PAGE.read_text().partition("## The report")[2].partition(LEFT_ALONE)[0]
     keys = {key for row in re.findall(r"^\| (`.*?) \|", section, re.M) for key in row.split(", ")}
     found = {f"`{key}`" for example in COMPILED for record in example.records for key in record}
-    for name in ("queue", "joined_sums", "warps_beyond"):
+    for name in ("queue", "joined_sums", "large_blocks"):
         golden = Golden.read(GOLDEN / "small" / f"{name}.ptx")
         (record,) = golden.transform().remarks["k"]
         found |= {f"`{key}`" for key in record.entry()}

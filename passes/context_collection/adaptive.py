@@ -147,15 +147,7 @@ class AdaptiveDispatch(SequentialDispatch):
         self.weigh = fresh("weigh") if self.is_only else self.again
         self.begin = self.again if self.is_only else fresh("begin")
         leaving = {target: self._leave(i, self.back) for i, target in enumerate(self.targets)}
-        self.plain_loop = PlainLoop(
-            loop.loop,
-            self.facts,
-            leaving,
-            self.back,
-            weights,
-            self.large,
-            of_block=self.is_of_block,
-        )
+        self.plain_loop = PlainLoop(loop.loop, self.facts, leaving, self.back, weights, self.large)
 
     @property
     def first_round(self) -> str:

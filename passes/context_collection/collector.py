@@ -276,17 +276,12 @@ class Collector(TaskCode[N]):
         large = self.large
         if end is None and large is None:
             return None
-        return ShortLoop(loop, self.facts, end, few or 0, large, of_block=self.is_of_block)
+        return ShortLoop(loop, self.facts, end, few or 0, large)
 
     @property
     def _grid(self) -> Mapping[str, Register] | None:
         """The blocks that the loop goes over, if it does."""
         return self.kernel.grids.get(self.loop.marker.identifier)
-
-    @property
-    def is_of_block(self) -> bool:
-        """Whether the threads of a block go round together, so that all or none pass by."""
-        return self.block_meets or self._grid is not None
 
     @property
     def large(self) -> int | None:

@@ -81,7 +81,6 @@ class PlainLoop:
         back: where to go after some iterations.
         weights: how many of them, and how many copies there are.
         large: the threads of a block for which there are stacks, where it may have more.
-        of_block: whether all of a larger block pass by.
     """
 
     def __init__(
@@ -92,8 +91,6 @@ class PlainLoop:
         back: str,
         weights: Weights,
         large: int | None = None,
-        *,
-        of_block: bool = False,
     ):
         self.function = facts.function
         self.loop, self.leaving, self.back, self.weights = loop, leaving, back, weights
@@ -103,7 +100,7 @@ class PlainLoop:
         self.labels = [self._fresh_labels() for _ in range(weights.in_a_row)]
         test, few = self.last_test, weights.few
         is_there = test is not None or large is not None
-        short = ShortLoop(loop, facts, test, few, large, of_block=of_block) if is_there else None
+        short = ShortLoop(loop, facts, test, few, large) if is_there else None
         self.short = short
         self.end = self._end_register()
         self.blocks = self._copies()

@@ -1,4 +1,4 @@
-"""The loop as it was, for launches with few iterations a thread, and for warps without a stack.
+"""The loop as it was, for launches with few iterations a thread, and for blocks without stacks.
 
 Tasks fill a warp only after some iterations, and who has no more of these runs the path with few
 lanes in the end, besides what collecting takes. So members ask before the loop whether all of them
@@ -7,9 +7,9 @@ will soon be through, where it ends by comparing a counter with a bound
 (:mod:`ccc.passes.grid_stride.virtual_grid`); then each runs it as it was, and they never meet.
 
 Where nobody says how large blocks are, stacks for the largest would take shared memory that blocks
-of the usual size use as a cache. So there are some for these, and what has none passes by, too.
+of the usual size use as a cache. So there are some for these, and larger blocks pass by, too.
 
-              no stack, or all have few? to SHORT
+              a large block, or all have few? to SHORT
     ENTER:    <the loop that collects>
     SHORT:    <the loop as it was>
 """
@@ -24,7 +24,7 @@ from ccc.analysis.paths.last_test import LastTest
 from ccc.ir.edit import Copy, Emitter, substitute
 from ccc.ir.operands import Immediate, Register
 from ccc.passes.context_collection.unrolling import kept_whole, let_unroll
-from ccc.passes.launch_shape import BLOCK_THREADS, thread_number
+from ccc.passes.launch_shape import BLOCK_THREADS
 from ccc.ptx.types import TYPES
 from ccc.snippet import Snippet
 
@@ -93,17 +93,8 @@ LARGE_BLOCK = Snippet(
 """,
     "LARGE",
 )
-"""Whether a block has more warps than stacks,"""
-
-BEYOND_STACKS = Snippet(
-    """
-    .reg .pred %large;
-    .reg .b32 %thread;
-        setp.ge.u32 %large, %thread, LARGE;
-""",
-    "LARGE",
-)
-"""or the lane's warp is one of those that have none: not so in blocks of the usual size."""
+"""Whether a block has more warps than stacks. Its first warps might collect; the block would gain
+little by that, since the others do not (:data:`ccc.passes.thresholds.USUAL_BLOCK`)."""
 
 OR_LARGE = Snippet(
     """
@@ -111,7 +102,7 @@ OR_LARGE = Snippet(
         or.pred %soon, %soon, %large;
 """
 )
-"""All lanes of a warp answer alike whether they have one."""
+"""All lanes of a block answer alike whether it is large."""
 
 PASS_BY = Snippet(
     """
@@ -130,8 +121,7 @@ class ShortLoop:
         facts: the function's analyses.
         end: how it ends, or which blocks of a grid it goes over; None where nothing is few.
         few: how many iterations are few.
-        large: the threads of a block that is too large, if one may be.
-        of_block: whether all of the block pass by then, not only the warps beyond.
+        large: of how many threads a block may be at most, if it may be larger.
     """
 
     def __init__(
@@ -141,10 +131,8 @@ class ShortLoop:
         end: LastTest | Mapping[str, Register] | None,
         few: int,
         large: int | None = None,
-        *,
-        of_block: bool = False,
     ):
-        self.end, self.few, self.large, self.of_block = end, few, large, of_block
+        self.end, self.few, self.large = end, few, large
         function = facts.function
         order = [block.label for block in function.blocks if block.label in loop.blocks]
         self.labels = {label: function.fresh_label("original") for label in order}
@@ -155,9 +143,9 @@ class ShortLoop:
         let_unroll(self.blocks, {self.labels[header] for header in headers})
 
     def pass_by(self, emit: Emitter, mask: Register | int) -> None:
-        """Before all else: where all of ``mask`` have few iterations, or their warp has no stack,
-        run the loop as it was."""
-        large = None if self.large is None else self._is_large(emit, self.large)
+        """Before all else: where all of ``mask`` have few iterations, or their block is large, run
+        the loop as it was."""
+        large = None if self.large is None else _is_large(emit, self.large)
         if self.end is None:
             assert large is not None
             PASS_BY.emit(emit, soon=large, SHORT=self.head)
@@ -174,13 +162,6 @@ class ShortLoop:
         else:
             PASS_BY.emit(emit, soon=soon, SHORT=self.head)
 
-    def _is_large(self, emit: Emitter, large: int) -> Register:
-        """Emit whether the warp has no stack, or the block has not one for each."""
-        if self.of_block:
-            threads = BLOCK_THREADS.emit(emit)["threads"]
-            return LARGE_BLOCK.of(LARGE=large).emit(emit, threads=threads)["large"]
-        return BEYOND_STACKS.of(LARGE=large).emit(emit, thread=thread_number(emit))["large"]
-
     def _ask(self, emit: Emitter, test: LastTest, soon: Register) -> None:
         """Emit whether a lane has few iterations."""
         operands = {
@@ -195,6 +176,12 @@ class ShortLoop:
         reaches, beyond = ("ge", "lt") if test.goes_up else ("le", "gt")
         passes = PASSES.of(**types_of(test), FEW=self.few, REACHES=reaches, BEYOND=beyond)
         passes.emit(emit, operands)
+
+
+def _is_large(emit: Emitter, most: int) -> Register:
+    """Emit whether the block has not a stack for each of its warps."""
+    threads = BLOCK_THREADS.emit(emit)["threads"]
+    return LARGE_BLOCK.of(LARGE=most).emit(emit, threads=threads)["large"]
 
 
 def types_of(test: LastTest) -> dict[str, str]:

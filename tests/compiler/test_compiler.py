@@ -68,7 +68,7 @@ def test_strict_raises_where_a_path_is_left() -> None:
 
 
 def test_a_promised_block_size_is_enforced() -> None:
-    large = golden("warps_without_stacks").before
+    large = golden("blocks_without_stacks").before
     result = transform(large, max_block=256)
     (path,) = result.report["kernels"][0]["paths"]
     assert path["applied"]
@@ -76,8 +76,8 @@ def test_a_promised_block_size_is_enforced() -> None:
     assert ".maxntid 256, 1, 1" in result.ptx
 
 
-def test_where_stacks_for_any_block_do_not_fit_some_warps_have_none() -> None:
-    result = transform(golden("warps_without_stacks").before)
+def test_where_stacks_for_any_block_do_not_fit_large_ones_have_none() -> None:
+    result = transform(golden("blocks_without_stacks").before)
     (path,) = result.report["kernels"][0]["paths"]
     assert path["applied"]
     assert path["stack_threads"] == 256
@@ -166,7 +166,7 @@ def test_a_reason_for_code_that_was_rewritten_points_nowhere() -> None:
 
 
 def test_options_are_given_whole_or_by_name() -> None:
-    large = golden("warps_without_stacks").before
+    large = golden("blocks_without_stacks").before
     asked = Options(max_block=256)
     assert transform(large, asked).ptx == transform(large, max_block=256).ptx
     assert ".maxntid 128, 1, 1" in transform(large, asked, max_block=128).ptx

@@ -156,7 +156,7 @@ def test_what_is_added_does_not_move_arrays_of_other_files() -> None:
 
 def test_stacks_for_some_warps_are_never_what_launches_add() -> None:
     """These add one for each warp of theirs, and blocks of 1,024 threads would not get so much."""
-    golden = Golden.read(GOLDEN / "context-collection/warps_without_stacks.ptx")
+    golden = Golden.read(GOLDEN / "context-collection/blocks_without_stacks.ptx")
     for limit, placement in ((MOST, "dynamic"), (64 * 1024, "static")):
         done = transform(golden.before, strategy="queue", shared_limit=limit)
         (found,) = done.report["kernels"][0]["paths"]

@@ -1,4 +1,4 @@
-"""Blocks with more warps than there are stacks: those beyond run the loop as it was."""
+"""Blocks with more warps than there are stacks run the loop as it was, and others collect."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ccc.harness.equivalence import Launch, difference, run
     ("name", "launch"),
     [
         ("small/blocks_beyond", "grid=30 block={} args=u32[32000]~0:100 s32:32000"),
-        ("context-collection/warps_without_stacks",
+        ("context-collection/blocks_without_stacks",
          "grid=2 block={} args=s32:3000 f64[96000]~0:1 f64[3000]=0"),
-        ("context-collection/tiles_of_some_warps",
+        ("context-collection/tiles_of_usual_blocks",
          "grid=2 block={} args=s32:3000 u32[3000]~0:100000 u32[3000]=0"),
     ],
 )  # fmt: skip

@@ -324,8 +324,8 @@ def _of_all(remark: Remark) -> Iterator[str]:
         place = f"bytes of {told['placement']} shared memory"
         threads = told.get("block_threads", 0)
         size = f" of {threads:,} threads" if threads else ""
-        beyond = "; warps beyond run the loop as it was" if STACK_THREADS in told else ""
-        yield f"all tasks take {told['stack_bytes']} {place} a block{size}{beyond}"
+        larger = "; larger blocks run the loop as it was" if STACK_THREADS in told else ""
+        yield f"all tasks take {told['stack_bytes']} {place} a block{size}{larger}"
     before, after = told.get("registers_before"), told.get("registers_after")
     if before is not None and after is not None:
         yield f"registers: {before} before, {after} after"

@@ -1,6 +1,6 @@
-// run: grid=2 block=320 args=s32:1500 f64[48000]~0:1 f64[1500]=0
-// Stacks for blocks of any size would not fit: there are some for eight warps, and others run the loop
-// as it was.
+// run: grid=2 block=256 args=s32:1500 f64[48000]~0:1 f64[1500]=0
+// Stacks for blocks of any size would not fit: those of more than 256 threads run the loop as it was.
+
 extern "C" __global__ void k(int n, const double *x, double *y) {
 #pragma ccc for
     for (int i = threadIdx.x + blockIdx.x * blockDim.x; i < n; i += blockDim.x * gridDim.x) {

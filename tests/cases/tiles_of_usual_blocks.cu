@@ -1,6 +1,6 @@
-// run: grid=2 block=320 args=s32:3000 u32[3000]~0:100000 u32[3000]=0
+// run: grid=2 block=256 args=s32:3000 u32[3000]~0:100000 u32[3000]=0
 // options: strategy=tile(5)
-// Stacks for blocks of any size would not fit: warps beyond the eighth run the loop as it was.
+// Stacks for blocks of any size would not fit: those of more than 256 threads run the loop as it was.
 extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
 #pragma ccc for
     for (int i = threadIdx.x + blockIdx.x * blockDim.x; i < n; i += blockDim.x * gridDim.x) {
