@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from ccc.compiler.transform import Transformed, transform
     from ccc.errors import CccError
     from ccc.header import include
-    from ccc.jit.raw import CccWarning, RawKernel, RawModule
+    from ccc.jit.raw import RawKernel, RawModule
+    from ccc.jit.telling import CccWarning
     from ccc.nvcc.run import Compiled, compile  # noqa: A004 - the design's name
     from ccc.options import Options
     from ccc.profile import instrument as counting
@@ -37,7 +38,7 @@ _HOMES = {
     "Transformed": "ccc.compiler.transform",
     "RawModule": "ccc.jit.raw",
     "RawKernel": "ccc.jit.raw",
-    "CccWarning": "ccc.jit.raw",
+    "CccWarning": "ccc.jit.telling",
 }
 _MODULES = {
     "counting": "ccc.profile.instrument",

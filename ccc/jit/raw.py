@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from ccc.frontend.stripping import BOM
 from ccc.jit.at_exit import write_at_exit
 from ccc.jit.build import Built, build, key
 from ccc.jit.job import CompileJob
+from ccc.jit.telling import largest_block, warn, warn_of_large_block
 from ccc.nvcc import command as driver
 from ccc.profile import data as profile_data
 from ccc.ptx.dynamic_stack import added, shares
@@ -37,12 +37,6 @@ BACKENDS = ("nvrtc", "nvcc")
 UNASKED = 48 * 1024
 """Bytes of shared memory that a block gets without asking for them."""
 _CUDA = (".cu", ".cuh")
-_LOCATED = re.compile(r"(.+?):(\d+):(?:\d+:)? warning: (.*)", re.DOTALL)
-_shown: dict[Any, Any] = {}  # Python's note of the warnings it has shown
-
-
-class CccWarning(UserWarning):
-    """An annotation was not followed; the code is as the compiler alone makes it."""
 
 
 class RawModule:
@@ -233,10 +227,7 @@ class RawModule:
         """Warn, print and report as the options ask."""
         if self._quiet:
             return
-        for diagnostic in built.diagnostics:
-            found = _LOCATED.match(diagnostic)
-            file, line, message = found.groups() if found else ("<ccc>", 1, diagnostic)
-            warnings.warn_explicit(message, CccWarning, file, int(line), registry=_shown)
+        warn(built.diagnostics)
         if self._command.explain:
             from ccc.nvcc.explain import explain  # noqa: PLC0415 - rich takes long to load
 
@@ -395,11 +386,18 @@ class RawKernel:
         Raises:
             CccError: what it asks for leaves no room for its stacks.
         """
+        threads = math.prod(block)
+        if self._largest is not None and threads > self._largest:
+            warn_of_large_block(self.name, threads, self._largest)
         if self._tuning is not None:
             self._tuning.launch(grid, block, args, shared_mem, options)
         else:
             kernel, shared_mem = self._ready(block, shared_mem)
             kernel(grid, block, args, shared_mem=shared_mem, **options)
+
+    @cached_property
+    def _largest(self) -> int | None:
+        return largest_block(self._entry())
 
     def _check_room(self, static: int, dynamic: int, more: int) -> None:
         limit = gpu.shared_limit()

@@ -18,11 +18,12 @@ from emulating import needs_nvcc
 
 import ccc
 from ccc.frontend.stripping import BOM
-from ccc.jit import at_exit
+from ccc.jit import at_exit, telling
 from ccc.jit import raw as raw_module
 from ccc.jit.build import Built
 from ccc.jit.job import CompileJob
-from ccc.jit.raw import CccWarning, RawKernel, RawModule
+from ccc.jit.raw import RawKernel, RawModule
+from ccc.jit.telling import CccWarning
 
 SOURCE = """\
 extern "C" {
@@ -59,7 +60,7 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def device(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     emulated_cupy.install(monkeypatch, tmp_path_factory.getbasetemp() / "cache")
-    raw_module._shown.clear()
+    telling._shown.clear()
 
 
 nvcc_module = functools.partial(RawModule, backend="nvcc")
@@ -192,6 +193,11 @@ def test_the_limit_can_be_told() -> None:
     (path,) = kernel.report["paths"]
     assert (path["placement"], path["strategy"]) == ("static", "queue")
     assert (path["declined"], path["stack_threads"]) == (None, 256)
+    plain = RawKernel(LARGE, "k", ("--ccc-off",), "nvcc")
+    assert launch_large(kernel, 256, shared_mem=256) == launch_large(plain, 256, shared_mem=256)
+    with pytest.warns(CccWarning, match=r"^k: .* up to 256 .* --ccc-max-block=512$") as caught:
+        assert launch_large(kernel, 512, shared_mem=512) == launch_large(plain, 512, shared_mem=512)
+    assert [Path(one.filename).name for one in caught] == ["test_raw.py"]
 
 
 @pytest.mark.slow
@@ -381,7 +387,7 @@ def test_a_path_left_alone_is_a_warning_with_its_place(tmp_path: Path) -> None:
     path = tmp_path / "k.cu"
     path.write_text(SOURCE)
     for module in (nvcc_module(path=str(path)), nvcc_module(path=str(path))):  # built, and found
-        raw_module._shown.clear()
+        telling._shown.clear()
         with pytest.warns(CccWarning, match="^path left as it was: ") as caught:
             module.compile()
         (warning,) = caught

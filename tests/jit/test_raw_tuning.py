@@ -20,8 +20,9 @@ from emulating import needs_nvcc
 from ccc.decisions import AnnotationPlace, TunedDecisions, TunedPath
 from ccc.device import gpu
 from ccc.errors import CccError
-from ccc.jit import raw as raw_module
-from ccc.jit.raw import CccWarning, RawKernel
+from ccc.jit import telling
+from ccc.jit.raw import RawKernel
+from ccc.jit.telling import CccWarning
 from ccc.jit.tuning import LaunchShape, _state
 from ccc.passes.thresholds import TUNED_CALLS, TUNED_ROUNDS, TUNED_VERSIONS
 
@@ -54,7 +55,7 @@ def device(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFac
     monkeypatch.setattr(Stream, "now", 0.0)
     monkeypatch.setattr(Stream, "told", None)
     monkeypatch.setattr(Stream, "capturing", False)
-    raw_module._shown.clear()
+    telling._shown.clear()
 
 
 def tuned(source: str = SOURCE, **more: Any) -> RawKernel:
