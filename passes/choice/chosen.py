@@ -322,10 +322,14 @@ class Chosen:
         return f"strategy({name}) {LOSES if slower else ANYWAY}"
 
     def _to_tell(self, name: str) -> str:
-        """How to tell what is not known."""
+        """How to tell what is not known, if that may help: for what gains nothing with a few lanes
+        there is no share with which it would, unless another path is served by it."""
         is_short = self.if_short.get(name, LOSS) < LOSS
-        tells_all = not (self.cost.lanes.is_told or self.cost.path.repeats or is_short)
-        return TELL if tells_all else TELL_TURNS
+        if self.cost.lanes.is_told or self.cost.path.repeats or is_short:
+            return TELL_TURNS
+        if round(self._most(name), 2) > 1 or self.is_wanted or not self.is_alone:
+            return TELL
+        return TELL_TURNS if self.if_short else ""
 
     def _why_not(self, name: str, arch: str) -> str:
         """Why nothing can be gained, if that is so and not told already."""
