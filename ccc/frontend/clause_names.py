@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.errors import closest, did_you_mean, nearest, short
 from ccc.frontend import reductions, updates
-from ccc.frontend.declared_types import numbers_in
-from ccc.frontend.lambdas import outermost
+from ccc.frontend.declared_types import members_of, numbers_in
+from ccc.frontend.lambdas import outermost, own_names
 from ccc.frontend.one_use import is_pointed_from, is_read, is_whole, leads_elsewhere, update_of
 from ccc.frontend.syntax import (
     body_of,
@@ -104,11 +104,16 @@ class ClauseNames:
         """What is wrong with a reduction of variables that its function does not know."""
         function = function_around(placed.statement) or self._root
         known = {node.text or b"" for node in identifiers_in(function)}
-        for unused in self._unused_reductions(placed, function):
+        hidden = own_names(function, placed.at)
+        known -= hidden
+        names = (name for _, name in placed.pragma.reductions)
+        out_of_sight = [name for name in names if _parts(name)[0] in hidden]
+        for unused in dict.fromkeys([*self._unused_reductions(placed, function), *out_of_sight]):
             if not _ACCESS.search(unused) or not self._is_known(unused, known, function):
+                near = "" if unused in out_of_sight else _near(unused, function)
                 yield WrongName(  # functions that get a variable may name its members
                     f'the reduction is of "{unused}", and there is no such variable here'
-                    + (_near(unused, function) or "; name one that the loop updates"),
+                    + (near or "; name one that the loop updates"),
                     unused,
                 )
 
@@ -160,12 +165,12 @@ class ClauseNames:
         return found
 
     def _no_pointer(self, placed: Placed) -> WrongName | None:
-        """What is wrong with a ``noalias`` of a number."""
+        """What is wrong with a ``noalias`` of a number, or of a structure."""
         is_kernel = placed.name == "grid_stride"
         place = body_of(placed.statement, "body") if is_kernel else placed.statement
         names = [name for group in placed.pragma.apart for name in group]
         kinds = ((name, type_of(place, name.encode()) if place else None) for name in names)
-        found = next((name for name, kind in kinds if kind and is_number(kind)), None)
+        found = next((name for name, kind in kinds if kind and self._is_value(kind)), None)
         if found is None:
             return None
         return WrongName(
@@ -173,6 +178,10 @@ class ClauseNames:
             "name pointers: noalias(a, s.b, t->c)",
             found,
         )
+
+    def _is_value(self, kind: bytes) -> bool:
+        """Whether variables of a type are numbers, or structures of this text."""
+        return is_number(kind) or members_of(kind, self._blank) != b""
 
     def _shadowed(self, placed: Placed) -> WrongName | None:
         """What is wrong with a ``noalias`` of a pointer whose name the loop gives to another, or

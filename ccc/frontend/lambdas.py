@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ccc.frontend import classes, updates
-from ccc.frontend.syntax import declared_in, every_node, function_around
+from ccc.frontend.syntax import declared_in, every_node, function_around, identifiers_in
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -37,6 +37,21 @@ def kept_in(function: Node) -> dict[bytes, Node]:
         if value is not None and value.type == LAMBDA and name is not None:
             found.setdefault(name.text or b"", []).append(value)
     return {name: every[0] for name, every in found.items() if len(every) == 1}
+
+
+def own_names(function: Node, at: int) -> set[bytes]:
+    """The names of variables that a function has only in lambdas around which a place lies not."""
+    lambdas = [node for node in every_node(function) if node.type == LAMBDA]
+    inner = [node for node in lambdas if not node.start_byte <= at < node.end_byte]
+    own = {name for node in inner for name, _ in declared_in(node)}
+    for node in inner:
+        captures = node.child_by_field_name("captures")
+        for one in captures.children if captures else ():
+            name = one.named_child(0) if one.type == "lambda_capture_initializer" else None
+            own |= {name.text or b""} if name else set()
+    within = [range(node.start_byte, node.end_byte) for node in inner]
+    names = identifiers_in(function) if own else ()
+    return own - {one.text for one in names if not any(one.start_byte in at for at in within)}
 
 
 def is_reached(function: Node, variable: Node) -> bool:

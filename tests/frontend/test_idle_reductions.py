@@ -61,3 +61,12 @@ def test_a_reduction_of_a_member_that_another_method_updates(call: str) -> None:
     assert mark(text, "k.cu").warnings == []
     (warning,) = mark(text.replace("sum = 0;", "float sum = 0;"), "k.cu").warnings
     assert 'no effect on "sum", which is not in the loop' in str(warning)
+
+
+@pytest.mark.parametrize("kept", ["[s = 0](int v) mutable { s += v; }", "[&](int v) { int s = v; }"])
+def test_a_reduction_of_what_a_lambda_declares(kept: str) -> None:
+    """Around the lambda there is none of that name."""
+    text = loop("add(x[i]);").replace("#pragma", f"auto add = {kept};\n#pragma", 1)
+    said = complaint(text.replace("ccc for", "ccc for reduction(+: s)"))
+    assert 'the reduction is of "s", and there is no such variable here' in said
+    assert said.splitlines()[0].endswith("here; name one that the loop updates")

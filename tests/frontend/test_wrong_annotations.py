@@ -298,6 +298,7 @@ __global__ void other(int *nest) {}
         ("noalias(next, d->step)", 'speaks of "d->step", and there is no such variable here'),
         ("noalias(next, own)", 'speaks of "own", and the loop itself declares what is called so'),
         ("noalias(next, n)", 'noalias speaks of "n", which is no pointer; name pointers'),
+        ("noalias(next, chain)", 'noalias speaks of "chain", which is no pointer; name pointers'),
         ("reduction(+: smu)", '"smu", and there is no such variable here; did you mean "sum"?'),
         ("reduction(+: found.men)", 'variable here; did you mean "found.mean"?'),
         ("reduction(+: SUM)", 'variable here; did you mean "sum"?'),
