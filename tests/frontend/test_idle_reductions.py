@@ -63,7 +63,9 @@ def test_a_reduction_of_a_member_that_another_method_updates(call: str) -> None:
     assert 'no effect on "sum", which is not in the loop' in str(warning)
 
 
-@pytest.mark.parametrize("kept", ["[s = 0](int v) mutable { s += v; }", "[&](int v) { int s = v; }"])
+@pytest.mark.parametrize(
+    "kept", ["[s = 0](int v) mutable { s += v; }", "[&](int v) { int s = v; }"]
+)
 def test_a_reduction_of_what_a_lambda_declares(kept: str) -> None:
     """Around the lambda there is none of that name."""
     text = loop("add(x[i]);").replace("#pragma", f"auto add = {kept};\n#pragma", 1)
