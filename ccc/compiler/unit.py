@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ccc.compiler import lines
+from ccc.compiler.launched import large_blocks
 from ccc.compiler.learned import as_marked, is_carried, learned
 from ccc.compiler.made import INSTEAD, why_not
 from ccc.compiler.said import SEVERITIES, DevicePass, Remarks
@@ -162,6 +163,9 @@ class _Unit:
                 self.original,
                 self.known,
             )
+            large = large_blocks(self.annotated, trial.remarks)
+            told = [render("warning", one.message, one.span) for one in large]
+            trial.hints = list(dict.fromkeys([*trial.hints, *told]))
         trial.remarks = _without_advice(trial.remarks, {one.span for one in marked.warnings})
         return _Tried(marked, compiled, before, ptx, trial)
 

@@ -13,7 +13,7 @@ Works on preprocessed text, where macros are expanded, and on a plain source fil
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -109,6 +109,15 @@ class Annotated:
         files = found.lines.user_files
         warnings = [*found.misspelt, *found.warnings]
         return Marked(marked, annotations, warnings, files, found.suspects)
+
+    def launches(self) -> Iterator[tuple[str, int, Span]]:
+        """The launches in the text whose blocks are of a size that it says: of which kernel, by
+        its name without scopes, in blocks of how many threads, and where."""
+        from ccc.frontend.launches import launches  # noqa: PLC0415 - seldom asked for
+
+        if self._found is not None:
+            for kernel, threads, at in launches(self._found.root):
+                yield kernel, threads, Span(*self._found.lines.line(at))
 
     @cached_property
     def _found(self) -> Annotations | None:
