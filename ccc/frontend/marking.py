@@ -113,7 +113,7 @@ class Annotated:
     def launches(self) -> Iterator[tuple[str, int, Span]]:
         """The launches in the text whose blocks are of a size that it says: of which kernel, by
         its name without scopes, in blocks of how many threads, and where."""
-        from ccc.frontend.launches import launches  # noqa: PLC0415 - seldom asked for
+        from ccc.frontend.launches import launches  # noqa: PLC0415 - of what is compiled
 
         if self._found is not None:
             for kernel, threads, at in launches(self._found.root):

@@ -17,7 +17,8 @@ import ccc.compiler.blame
 import ccc.compiler.earlier
 import ccc.compiler.transform
 import ccc.compiler.unmarking
-import ccc.compiler.weighing  # noqa: F401
+import ccc.compiler.weighing
+import ccc.frontend.launches  # noqa: F401
 from ccc.compiler.said import DevicePass
 from ccc.compiler.unit import (
     LTO_REFUSED,
