@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,6 @@ from ccc.remark import STACK_THREADS
 if TYPE_CHECKING:
     from ccc.compiler.said import Remarks
     from ccc.frontend.marking import Annotated
-
-_ARGUMENTS = re.compile(r"<.*>$", re.DOTALL)
 
 
 def large_blocks(annotated: Annotated, remarks: Remarks) -> list[CccError]:
@@ -34,19 +31,19 @@ def large_blocks(annotated: Annotated, remarks: Remarks) -> list[CccError]:
             f"__launch_bounds__({threads}) before its name, or give --ccc-max-block={threads}",
             span,
         )
-        for kernel, threads, span in annotated.launches()
+        for kernel, threads, span in annotated.launches(most)
         if threads > most.get(kernel, threads)
     ]
 
 
 def _limits(remarks: Remarks) -> Mapping[str, int]:
     """For how many threads of a block kernels have stacks, where blocks may be larger; by names
-    without scopes, if there is one kernel of a name."""
+    without scopes, if there is one kernel of a name, which no template makes."""
     named: dict[str, set[int | None]] = {}
     for kernel, mine in remarks.items():
         told = [one.details.get(STACK_THREADS) for one in mine if one.applied]
         limit = min((threads for threads in told if threads), default=None)
-        plain = _ARGUMENTS.sub("", demangle(kernel)).rpartition("::")[2]
+        plain = demangle(kernel).rpartition("::")[2]
         named.setdefault(plain, set()).add(limit)
     single = {name: next(iter(limits)) for name, limits in named.items() if len(limits) == 1}
     return {name: limit for name, limit in single.items() if limit}

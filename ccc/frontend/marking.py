@@ -110,13 +110,13 @@ class Annotated:
         warnings = [*found.misspelt, *found.warnings]
         return Marked(marked, annotations, warnings, files, found.suspects)
 
-    def launches(self) -> Iterator[tuple[str, int, Span]]:
-        """The launches in the text whose blocks are of a size that it says: of which kernel, by
-        its name without scopes, in blocks of how many threads, and where."""
-        from ccc.frontend.launches import launches  # noqa: PLC0415 - of what is compiled
+    def launches(self, kernels: Collection[str]) -> Iterator[tuple[str, int, Span]]:
+        """The launches of some kernels, by their names without scopes, in blocks of a size that
+        the text says: of which, of how many threads, and where."""
+        from ccc.frontend.launches import Launches  # noqa: PLC0415 - of what is compiled
 
         if self._found is not None:
-            for kernel, threads, at in launches(self._found.root):
+            for kernel, threads, at in Launches(self._found.root).of(kernels):
                 yield kernel, threads, Span(*self._found.lines.line(at))
 
     @cached_property

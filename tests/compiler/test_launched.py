@@ -14,22 +14,22 @@ from ccc.options import Options
 
 SOURCE = """\
 const int SIDE = 0x20, T = SIDE * 16; int shared = 1024;
-namespace a { template <int N> __global__ void shade(const float *x, float *y, int n) BOUNDS {
+namespace a { __global__ void shade(const float *x, float *y, int n) {
     #pragma ccc for
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
         float v = x[i];
         #pragma ccc if prob(0.1)
-        if (v > 0.5f) { for (int k = 0; k < 500; ++k) v = v * v + N; }
+        if (v > 0.5f) { for (int k = 0; k < 500; ++k) v = v * v + 3; }
         y[i] = v;
     }
 } }
-template __global__ void a::shade<3>(const float *, float *, int);
+template <int N> __global__ void made();
 void run(float *x, float *y, int n, int given) {
     const int threads = n > 3 ? 512 : 256;
     int kept = 1'024u, set = 512, read = 512;
     set = 64, get(&read);
     dim3 block(SIDE, (8)), other = dim3{16, 8, 4}, unknown(n, 512);
-    a::shade<3><<<n, LAUNCHED>>>(x, y, n);
+    a::shade<<<n, LAUNCHED>>>(x, y, n), made<3><<<1, 512>>>();
 }
 """
 
@@ -40,13 +40,51 @@ void run(float *x, float *y, int n, int given) {
         ("512", 512), ("dim3(SIDE, 2 * SIDE - 32)", 1024), ("T", 512), ("kept", 1024),
         ("block, 0, stream", 256), ("other", 512), ("{16, 64}", 1024), ("0400", 256),
         ("threads", None), ("set", None), ("read", None), ("unknown", None), ("given", None),
-        ("shared", None), ("n / 2", None), ("SIDE / 2", None),
+        ("shared", None), ("n / 2", None), ("SIDE / 2", None), (" + ".join("1" * 99), None),
     ],
 )  # fmt: skip
 def test_the_size_of_blocks_is_read_where_it_is_said(launched: str, threads: int | None) -> None:
-    found = [*Annotated(SOURCE.replace("LAUNCHED", launched), "k.cu", {}).launches()]
+    source = Annotated(SOURCE.replace("LAUNCHED", launched), "k.cu", {})
+    found = [*source.launches(["shade", "made", "run"])]
     expected = [] if threads is None else [("shade", threads, ("k.cu", 17, 0))]
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "namespace b { __global__ void shade(const float *x, float *y, int n) {} }",
+        "__global__ void shade(double *x) {}",
+        "__global__ void shade(double *x);",
+        "template <class F> void call(F shade) { shade<<<1, 64>>>(); }",
+        "template <int T = 64> void call() {}",
+        "void call(int T = 64) {}",
+        "struct R { int T = 64; void call() {} };",
+        "enum { T = 64 };",
+        "namespace b { const int T = 64; }",
+        "auto [T, grid] = pair();",
+        "auto call = [T = 64] {};",
+        "void call() { int T; }",
+    ],
+)
+def test_of_a_name_with_several_meanings_nothing_is_told(more: str) -> None:
+    source = SOURCE.replace("LAUNCHED", "T")
+    assert [*Annotated(source, "k.cu", {}).launches(["shade"])]
+    assert [*Annotated(f"{source}{more}\n", "k.cu", {}).launches(["shade"])] == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["kept = 3", "kept++", "get(kept)", "std::cin >> kept", "get(&kept)", "int &other = kept",
+     'asm("" : "=r"(kept))', "std::tie(kept, n) = two()", "[&kept] {}()"],
+)  # fmt: skip
+def test_of_what_may_be_changed_nothing_is_told(change: str) -> None:
+    source = SOURCE.replace("LAUNCHED", "kept")
+    assert [*Annotated(source, "k.cu", {}).launches(["shade"])]
+    changed = source.replace("set = 64,", f"{change};", 1)
+    assert [*Annotated(changed, "k.cu", {}).launches(["shade"])] == []
+    read = source.replace("set = 64,", "int blocks = (n + kept - 1) / (kept);", 1)
+    assert [*Annotated(read, "k.cu", {}).launches(["shade"])]
 
 
 @pytest.mark.slow
@@ -64,7 +102,7 @@ def test_who_launches_larger_blocks_is_told(
         (tmp_path / "k.cu").write_text(marked.partition("void run(")[0])
         return of_no_folder(tmp_path / "k.cu", "-arch=sm_90", "-lineinfo")
 
-    source = SOURCE.replace("LAUNCHED", launched).replace(" BOUNDS", "")
+    source = SOURCE.replace("LAUNCHED", launched)
     done = DevicePass()
     annotated = Annotated(source.replace("void shade", f"void {bounds} shade"), f"{FOLDER}/k.cu")
     translate(annotated, compile_, Options(strict=True), done, keeps_lines=False)
