@@ -18,6 +18,8 @@ _SIGNS = {"+": ("+", "-"), "&": ("&", "&&"), "|": ("|", "||"), "^": ("^",)}
 """Those that may update the variable of a reduction by an operation."""
 _SUMS_AND_BOUNDS = ("+", "min", "max")
 """By what elements are updated that are told of; by others mostly those of a state are."""
+_AGAIN = ("&", "|")
+"""What makes no other value of the same number the second time."""
 _IsFloat = Callable[["Node", bytes], bool]
 
 
@@ -114,7 +116,8 @@ def unnamed(
     found = [
         (op, name)
         for change, base in updates.changes(statement)
-        if (op := updates.operation(change)) and (name := updates.name_of(base))
+        if (op := updates.operation(change) or updates.joined(change))
+        and (name := updates.name_of(base))
         if base.start_byte not in by_calls
         if not (is_float(change, name) and updates.takes_no_number(change))
         if is_float(statement, name)
@@ -193,6 +196,23 @@ def otherwise(loop: Node, name: str, by: str) -> Node | None:
         if not is_plain or value is None or _is_other(value, base, by, own):
             return change
     return None
+
+
+def by_order(loop: Node) -> Iterator[tuple[str, str, str, Node]]:
+    """Variables that a loop updates where it sets the least or the most of all iterations, so that
+    their order decides how often: each with the operation and the variable that keep that, and
+    where it is done. To do what may be done again as well is no update."""
+    own = {name for name, _ in declared_in(loop)}
+    for by, best, branch in updates.extreme_branches(loop):
+        taken = branch.child_by_field_name("consequence")
+        if taken is None or best.partition(".")[0].encode() in own:
+            continue
+        for change, base in updates.changes(taken):
+            name, value = _text(updates.name_of(base)), change.child_by_field_name("right")
+            operator = updates.operator(change)
+            is_again = operator in _AGAIN and not any(identifiers_in(value or change))
+            if operator and not is_again and name != best and base.text not in own:
+                yield name, by, best, base
 
 
 def set_along(loop: Node) -> Iterator[tuple[set[str], str, str]]:

@@ -38,6 +38,11 @@ class UpdatedVariables(MarkedStatements):
             if name not in served
         }
 
+    def reduced_by(self, at: Span) -> set[str]:
+        """The operations of the reductions of the annotated loop around a statement."""
+        every = (ptx for loop in self._loops(at)[-1:] for ptx, _ in loop.pragma.reductions)
+        return set(map(reductions.written, every))
+
     def _loops(self, at: Span) -> list[Placed]:
         """The annotated loops around a statement, or that itself if it has none."""
         placed, loop = self._at(at), self._loop_of(at)
@@ -162,6 +167,19 @@ class UpdatedVariables(MarkedStatements):
         placed = self._at(at)
         every = updates.extremes(placed.statement) if placed else ()
         return next((one for one in every if self.misuse(at, one[1], one[0]) is None), None)
+
+    def by_order(self, at: Span) -> tuple[str, str, Span] | None:
+        """What a statement hands on that the loop around it updates where it sets the least or the
+        most, as ``reductions.by_order`` says, what keeps that, and where it is done."""
+        placed, loops = self._at(at), self._loops(at)[-1:]
+        if placed is None:
+            return None
+        for loop in loops:
+            for name, by, best, where in reductions.by_order(loop.statement):
+                is_inside = placed.statement.start_byte <= where.start_byte
+                if is_inside and self.misuse(at, best, by) is None:
+                    return name, best, Span(*self._line_of(where))
+        return None
 
     def goes_with(self, at: Span, name: str) -> tuple[str, str] | None:
         """The operation and the variable, where the loop around a statement keeps the least or the

@@ -6,7 +6,7 @@ from ccc.compiler.reasons.handing_on import with_own
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import Inquiry
 from ccc.compiler.reasons.misused import declared_in
-from ccc.compiler.reasons.reduction_clauses import naming_all, served
+from ccc.compiler.reasons.reduction_clauses import by_other_operations, naming_all, served
 from ccc.compiler.reasons.topics import Topic
 from ccc.frontend.uses import INTEGER
 
@@ -51,12 +51,13 @@ def with_lacking(asked: Inquiry) -> Inquiry:
     lacking = lacking or (known if len(known) == len(names) else behind)
     if not lacking:
         return asked
-    clauses = {name for _, name in lacking}
+    every = [*lacking, *by_other_operations(asked, lacking)]
+    clauses = {name for _, name in every}
     rest = [one for one in names if one not in clauses and suspects.is_no_reduction(at, one)]
     meant = [one for one in rest if _may_make(asked, one, None)]
     if not meant or any(_may_make(asked, one, by) for by, one in lacking):
-        return asked.with_clause(naming_all(lacking)).naming(name for _, name in lacking)
-    return asked.settled(with_own(asked, rest, lacking)).naming(meant)
+        return asked.with_clause(naming_all(every)).naming(name for _, name in lacking)
+    return asked.settled(with_own(asked, rest, every)).naming(meant)
 
 
 def _may_make(asked: Inquiry, name: str, by: str | None) -> bool:

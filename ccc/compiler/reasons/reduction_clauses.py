@@ -41,3 +41,14 @@ def served(asked: Inquiry, names: Iterable[str]) -> list[tuple[str, str]]:
     return [
         (by, name) for by, name in every if by in REDUCTIONS and not suspects.no_reduction(at, name)
     ]
+
+
+def by_other_operations(
+    asked: Inquiry, clauses: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """What else is updated as reductions do, by operations that no clause names: of integers those
+    of one operation need but one."""
+    suspects, at = asked.suspects, asked.at
+    known = {*suspects.reduced_by(at), *(by for by, _ in clauses)}
+    names = [one for one in suspects.handed_on(at) if all(one != name for _, name in clauses)]
+    return [one for one in served(asked, names) if one[0] not in known]

@@ -10,7 +10,14 @@ from ccc.compiler.reasons.handing_on import all_of, by_no_reduction, or_led_out,
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import ON_LOOP, REMOVE, Inquiry
 from ccc.compiler.reasons.of_loops import with_what_ends
-from ccc.compiler.reasons.reduction_clauses import KEEPS, clauses_of, keeping, naming_all, served
+from ccc.compiler.reasons.reduction_clauses import (
+    KEEPS,
+    by_other_operations,
+    clauses_of,
+    keeping,
+    naming_all,
+    served,
+)
 from ccc.compiler.reasons.topics import Topic
 from ccc.frontend.pragmas import REDUCTIONS
 
@@ -111,6 +118,7 @@ def _of_one(asked: Inquiry, name: str) -> Inquiry:
     in_path = suspects.handed_on(at)  # of which integers may need no clause
     needed = suspects.unnamed(at)
     others = [one for one in _others(asked, name) if one[1] not in in_path or one in needed]
+    others += by_other_operations(asked, [(operation, name), *others])
     if others and not asked.reason.begins(ALL_MADE):
         return asked.with_clause(naming_all([(operation, name), *others]))
     if operation in KEEPS:

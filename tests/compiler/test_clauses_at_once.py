@@ -1,0 +1,70 @@
+"""All clauses that a loop needs are told in the first text; none where the order counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_headers")]
+
+SOURCE = """template <typename T> __device__ void raise(T &m, T v) { if (m < v) m = v; }
+template <typename T> __device__ void either(T &f, T v) { f = f | v; }
+__global__ void __launch_bounds__(64) k(const float *x, const int *z, float *y, int n) {
+    float most = 0, least = 1e9f; unsigned long long mask = 0, sum = 0; int count = 0, flags = 0;
+#pragma ccc for CLAUSES
+    for (int i = threadIdx.x; i < n; i += 64) {
+        unsigned v = z[i];
+#pragma ccc if
+        if (x[i] > 0.5f) { float w = logf(x[i]); PATH }
+    }
+    y[threadIdx.x] = most + least + mask + sum + count + flags;
+}
+"""
+
+
+def told(folder: Path, path: str, clauses: str = "") -> list[str]:
+    source = SOURCE.replace("CLAUSES", clauses).replace("PATH", path)
+    return said(source, folder, Options(strategy=COLLECT))
+
+
+@pytest.mark.parametrize(
+    ("path", "clauses"),
+    [
+        (
+            "while (v) { v &= v - 1; mask |= 1ull << __ffs(v); sum += __popc(v + i); }",
+            "reduction(|: mask) reduction(+: sum)",
+        ),
+        (
+            "raise(most, w); either(flags, w > 2 ? 4 : 1);",
+            "reduction(max: most) reduction(|: flags)",
+        ),
+        ("most = fmaxf(most, w); count += z[i] * 3;", "reduction(max: most) reduction(+: count)"),
+    ],
+)
+def test_integers_by_other_operations_are_told_with_the_first(
+    path: str, clauses: str, tmp_path: Path
+) -> None:
+    (line,) = told(tmp_path, path)
+    assert "does nothing else with them, say so on the loop" in line
+    assert line.endswith(f": {clauses} [in k]")
+    assert told(tmp_path, path, clauses) == []
+
+
+@pytest.mark.parametrize(
+    "clauses", ["", "reduction(min: least)", "reduction(min: least) reduction(+: count)"]
+)
+def test_what_counts_improvements_depends_on_the_order(clauses: str, tmp_path: Path) -> None:
+    (line,) = told(tmp_path, "if (w < least) { least = w; count++; }", clauses)
+    none = 'no reduction serves "count", which is updated where "least" is set (k.cu:9): how often'
+    assert f"; {none} depends on the order of iterations; if the branch can do without" in line
+    assert "reduction(" not in line
+
+
+def test_what_an_iteration_counts_by_its_own_minimum_does_not(tmp_path: Path) -> None:
+    turns = "for (int j = 0; j < 9; j++) if (x[i + j] < own) { own = x[i + j]; count += j; }"
+    path = f"float own = 9; {turns}"
+    assert told(tmp_path, path, "reduction(+: count)") == []
