@@ -11,6 +11,7 @@ from ccc.profile.data import COUNTERS
 _DECLARED = re.compile(rf"^\t\.reg \.\w+ \t{re.escape(OWN)}\w*<\d+>;", re.MULTILINE)
 """How a function that was transformed declares its registers; in a user's assembly there may be
 such names, too."""
+NOTHING = "nothing is marked in this PTX"
 INSTEAD = "cccc -ptx --ccc-mark-only makes marked PTX of annotated CUDA"
 
 
@@ -24,4 +25,4 @@ def why_not(ptx: str) -> str | None:
         return "this PTX counts what it runs (--ccc-profile)"
     if _DECLARED.search(ptx):
         return "this PTX was transformed already"
-    return None if MARKER_PREFIX in ptx else "nothing is marked in this PTX"
+    return None if MARKER_PREFIX in ptx else NOTHING

@@ -6,7 +6,7 @@ code is as the compiler makes it; unless it can be seen that the markers changed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ccc.compiler import lines
 from ccc.compiler.launched import large_blocks
 from ccc.compiler.learned import as_marked, is_carried, learned
-from ccc.compiler.made import INSTEAD, why_not
+from ccc.compiler.made import INSTEAD, NOTHING, why_not
 from ccc.compiler.said import SEVERITIES, DevicePass, Remarks
 from ccc.errors import CccError, Span, render
 from ccc.files import read_text
@@ -247,7 +247,11 @@ def transform_file(done: DevicePass, options: Options) -> str:
         check_file(text, name)
         what = why_not(text)
         if what is not None:
-            warn([CccError(f"{what}; it stays as it is, and {INSTEAD}", Span(name))], options, done)
+            kept = CccError(f"{what}; it stays as it is, and {INSTEAD}", Span(name))
+            if what == NOTHING:
+                warn([kept], options, done)
+            else:  # annotations were followed as it was made
+                _hint([kept], done)
         ptx = _transform(text, name, options, done) if what is None else text
         check_strict(options, done)
         _add_alternatives(text, name, options, {}, done)
@@ -333,6 +337,12 @@ def warn(warnings: Sequence[CccError], options: Options, done: DevicePass) -> No
     done.diagnostics = list(dict.fromkeys([*done.diagnostics, *said]))
 
 
+def _hint(hints: Iterable[CccError], done: DevicePass) -> None:
+    """Add warnings that no annotation is to blame for."""
+    said = [render("warning", hint.message, hint.span) for hint in hints]
+    done.hints = list(dict.fromkeys([*done.hints, *said]))
+
+
 def _places(annotations: Sequence[Annotation]) -> dict[int, Place]:
     """By what annotations are found again in the source when that was edited."""
     from ccc.profile.match import Place  # noqa: PLC0415 - seldom asked for
@@ -378,8 +388,7 @@ def _transform(
     done.remarks = _merged(done.remarks, made)
     done.diagnostics = _without_declined(done.diagnostics, result.remarks)
     warn(result.complaints, options, done)
-    said = [render("warning", hint.message, hint.span) for hint in result.hints]
-    done.hints = list(dict.fromkeys([*done.hints, *said]))
+    _hint(result.hints, done)
     done.printed = result.printed
     return result.ptx
 
