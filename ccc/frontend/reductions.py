@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ccc.frontend import updates
 from ccc.frontend.elements import by_element
 from ccc.frontend.syntax import declared_in, identifiers_in
+from ccc.frontend.ties import ties_in
 
 if TYPE_CHECKING:
     from ccc.frontend.handed import HandedOver
@@ -219,8 +220,9 @@ def set_along(loop: Node) -> Iterator[tuple[set[str], str, str]]:
     """Variables that a loop sets in nothing but branches that keep the least or the most of all
     iterations, by which operation, and in what those keep that."""
     own = {name for name, _ in declared_in(loop)}
+    tied = {name for one in ties_in(loop) for name in one.names}
     for by, best in dict.fromkeys(updates.extremes(loop)):
-        if best.partition(".")[0].encode() not in own:
+        if best.partition(".")[0].encode() not in own and best not in tied:
             yield _only_set_with(loop, best, by), by, best
 
 

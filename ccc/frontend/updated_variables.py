@@ -13,6 +13,7 @@ from ccc.frontend.marked_statements import MarkedStatements
 from ccc.frontend.structures import DeclaredStructure, structure_of
 from ccc.frontend.syntax import declared_in, function_around, type_of
 from ccc.frontend.targets import through_pointers
+from ccc.frontend.ties import ties_in
 from ccc.frontend.uses import in_shared, is_held, may_be_wide, own_of
 
 if TYPE_CHECKING:
@@ -179,6 +180,16 @@ class UpdatedVariables(MarkedStatements):
                 is_inside = placed.statement.start_byte <= where.start_byte
                 if is_inside and self.misuse(at, best, by) is None:
                     return name, best, Span(*self._line_of(where))
+        return None
+
+    def tie(self, at: Span) -> tuple[list[str], Span, tuple[str, str, str] | None] | None:
+        """The variables that decide together what a statement keeps, as ``ties_in`` says, where,
+        and the comparison that is enough by itself, if one is."""
+        placed, loops = self._at(at), self._loops(at)[-1:]
+        every = [one for loop in loops for one in ties_in(loop.statement)] if placed else []
+        for one in every:
+            if placed and placed.statement.start_byte <= one.branch.start_byte:
+                return one.names, Span(*self._line_of(one.branch)), one.alone
         return None
 
     def goes_with(self, at: Span, name: str) -> tuple[str, str] | None:

@@ -240,22 +240,29 @@ def extremes(path: Node) -> Iterator[tuple[str, str]]:
 
 
 def extreme_branches(path: Node) -> Iterator[tuple[str, str, Node]]:
-    """The same with the branches."""
+    """The same with the branches; none of those that ask for several variables."""
     for branch in every(path, lambda node: node.type == "if_statement"):
-        condition, taken = (branch.child_by_field_name(f) for f in ("condition", "consequence"))
-        tests = [sides(one) for one in _comparisons(condition)] if condition else []
-        if taken is None or not tests:
-            continue
-        given: dict[bytes, set[bytes]] = {}
-        for change in every(taken, lambda node: node.type in CHANGES):
-            place, value = place_of(change), bare(change.child_by_field_name("right"))
-            if place is not None and any(child.type == "=" for child in change.children):
-                given.setdefault(text_of(place), set()).add(text_of(value) if value else b"")
-        for one, sign, other in tests:
-            if given.get(other) == {one}:
-                yield SOUGHT[sign[:1]][0], other.decode(errors="replace"), branch
-            elif given.get(one) == {other}:
-                yield SOUGHT[sign[:1]][1], one.decode(errors="replace"), branch
+        kept = kept_by(branch)
+        if len({name for _, name in kept}) == 1:
+            yield from ((by, name, branch) for by, name in kept)
+
+
+def kept_by(branch: Node) -> list[tuple[str, str]]:
+    """What a branch takes where it is less, or more, than what there is."""
+    condition, taken = (branch.child_by_field_name(f) for f in ("condition", "consequence"))
+    tests = [sides(one) for one in _comparisons(condition)] if condition else []
+    given: dict[bytes, set[bytes]] = {}
+    for change in every(taken, lambda node: node.type in CHANGES) if taken and tests else ():
+        place, value = place_of(change), bare(change.child_by_field_name("right"))
+        if place is not None and any(child.type == "=" for child in change.children):
+            given.setdefault(text_of(place), set()).add(text_of(value) if value else b"")
+    found: list[tuple[str, str]] = []
+    for one, sign, other in tests:
+        if given.get(other) == {one}:
+            found.append((SOUGHT[sign[:1]][0], other.decode(errors="replace")))
+        elif given.get(one) == {other}:
+            found.append((SOUGHT[sign[:1]][1], one.decode(errors="replace")))
+    return found
 
 
 def _comparisons(condition: Node) -> list[Node]:

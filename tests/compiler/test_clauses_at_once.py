@@ -68,3 +68,27 @@ def test_what_an_iteration_counts_by_its_own_minimum_does_not(tmp_path: Path) ->
     turns = "for (int j = 0; j < 9; j++) if (x[i + j] < own) { own = x[i + j]; count += j; }"
     path = f"float own = 9; {turns}"
     assert told(tmp_path, path, "reduction(+: count)") == []
+
+
+TIES = [
+    ("w > most || (w == most && i < count)", "as each thread comes to equals in their order, ask"),
+    ("w > most || w == most && i > count", "if the branch can do without them, have that set"),
+    ("w > most || i < count", "if the branch can do without them, have that set"),
+]
+
+
+@pytest.mark.parametrize("clauses", ["", "reduction(max: most)", "reduction(min: count)"])
+@pytest.mark.parametrize(("asked", "advice"), TIES)
+def test_a_tie_by_a_second_variable_is_no_maximum(
+    asked: str, advice: str, clauses: str, tmp_path: Path
+) -> None:
+    """Each was told to go with the other one."""
+    lines = told(tmp_path, f"if ({asked}) {{ most = w; count = i; }}", clauses)
+    none = '; no reduction serves "most" and "count", which decide together what is kept (k.cu:9); '
+    assert none + advice in lines[-1]
+    assert not any("in its place" in line for line in lines)
+    if "ask" in advice:
+        assert 'ask for "w > most" alone, which keeps the first' in lines[-1]
+        assert ("reduction(max: most)" in lines[-1]) == ("most" not in clauses)
+        alone = "if (w > most) { most = w; count = i; }"
+        assert told(tmp_path, alone, "reduction(max: most)") == []

@@ -1,17 +1,21 @@
-"""What is said of a variable that is updated where the least or the most of all iterations is set:
-how often that is their order decides, so that no clause serves it, nor others beside it."""
+"""What is said of variables that no clause serves, nor others beside them, since the order of
+iterations counts: what is updated where the least or the most of all is set, and those that decide
+together what is kept."""
 
 from __future__ import annotations
 
-from ccc.compiler.reasons.handing_on import all_own, or_led_out
-from ccc.compiler.reasons.inquiry import Inquiry
+from ccc.compiler.reasons.handing_on import all_of, all_own, or_led_out
+from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.misused import declared_in
+from ccc.compiler.reasons.reduction_clauses import clauses_of
 from ccc.compiler.reasons.topics import Topic
 
 _BY_ORDER = (
     'no reduction serves "{}", which is updated where "{}" is set ({}:{}): how often depends on '
     "the order of iterations; "
 )
+_TIE = "no reduction serves {}, which decide together what is kept ({}:{}); "
+_ALONE = 'as each thread comes to equals in their order, ask for "{}" alone, which keeps the first'
 
 
 def of_order(asked: Inquiry) -> Inquiry:
@@ -25,3 +29,22 @@ def of_order(asked: Inquiry) -> Inquiry:
     told = _BY_ORDER.format(name, best, where.file, where.line)
     told += or_led_out(asked, all_own(asked, [name]), name)
     return asked.settled(told).naming([name])
+
+
+def of_ties(asked: Inquiry) -> Inquiry:
+    """Where variables decide together what is kept."""
+    found = asked.suspects.tie(asked.at)
+    if found is None or asked.reason.topic is not Topic.CARRIED:
+        return asked
+    names, where, alone = found
+    if {*names}.isdisjoint((*asked.names, *declared_in(asked))):
+        return asked
+    told = _TIE.format(all_of(names), where.file, where.line)
+    if alone is not None:
+        asked_alone, by, best = alone
+        told += _ALONE.format(asked_alone)
+        if best not in declared_in(asked):
+            told += f", and {ON_LOOP}: {clauses_of([(by, best)])}"
+    else:
+        told += or_led_out(asked, all_own(asked, names), *names)
+    return asked.settled(told).naming(names)

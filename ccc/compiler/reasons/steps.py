@@ -37,7 +37,7 @@ from ccc.compiler.reasons.of_loops import (
 )
 from ccc.compiler.reasons.of_members import of_members
 from ccc.compiler.reasons.of_methods import of_methods
-from ccc.compiler.reasons.of_order import of_order
+from ccc.compiler.reasons.of_order import of_order, of_ties
 from ccc.compiler.reasons.promised import promised
 from ccc.compiler.reasons.recursive import as_a_loop
 from ccc.compiler.reasons.respelled import named_narrow, respelled, shared_out
@@ -83,6 +83,7 @@ _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] =
     (of_methods, CLAUSES),
     (of_members, CLAUSES),
     (of_order, CLAUSES),
+    (of_ties, CLAUSES),
     (of_companions, [Hint.MISUSED]),
     (settled, [Hint.MISUSED]),  # or a clause is lacking, of which those behind know
     (without_reduction, [Hint.REDUCTION]),
