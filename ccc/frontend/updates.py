@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
+from ccc.frontend.called_values import given_by
 from ccc.frontend.syntax import declared_in, every_node, identifiers_in
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ _LEAST_OR_MOST = re.compile(
 """The functions of the C++ and CUDA libraries that give the less or the greater of two."""
 _FUSED = re.compile(rb"(?:(?:::)?std)?(?:::)?(?:__)?fmaf?(?:_r[nzud])?")
 """The functions that add to a product."""
+_DEEPEST = 2
+"""Through so many functions that call one another a value is followed."""
 _CHOICE = ("condition", "consequence", "alternative")
 _FLAGS = {b"true": "|", b"1": "|", b"false": "&", b"0": "&"}
 _JOINED = {b"||": "|", b"&&": "&"}
@@ -95,22 +98,37 @@ def operator(change: Node) -> str | None:
     return next((_OPERATORS[sign] for sign in signs if sign in _OPERATORS), None)
 
 
-def operator_in(name: bytes, value: Node) -> str | None:
+def operator_in(name: bytes, value: Node, depth: int = _DEEPEST) -> str | None:
     """How a value is made of what ``name`` is: by ``min(name, x)``, ``name + x``, or
-    ``x < name ? x : name``."""
+    ``x < name ? x : name``, or by a function that does so."""
     if value.type == "conditional_expression":
-        return _chosen_by(name, value)
+        return _chosen_by(name, *map(value.child_by_field_name, _CHOICE))
     if value.type == "call_expression":
         function, listed = (value.child_by_field_name(part) for part in ("function", "arguments"))
         called = _LEAST_OR_MOST.fullmatch(text_of(function) if function else b"")
         given = [text_of(one) for one in listed.named_children] if listed else []
         if function and _FUSED.fullmatch(text_of(function)):
             return "+" if given[2:] == [name] else None
-        return called[1].decode() if called and given.count(name) == 1 else None
+        if called or given.count(name) != 1 or not depth:
+            return called[1].decode() if called and given.count(name) == 1 else None
+        return _by_function(value, given.index(name), depth)
     left, sign, right = sides(value)
     places = (left, right) if sign.decode() in _COMMUTING else (left,)
     is_update = value.type == "binary_expression" and name in places
     return _OPERATORS.get(f"{sign.decode()}=") if is_update else None
+
+
+def _by_function(call: Node, number: int, depth: int) -> str | None:
+    """How what a function gives is made of what it is given at some place."""
+    made = given_by(call)
+    name = made.names[number] if made else None
+    if made is None or name is None:
+        return None
+    if made.condition is not None:
+        return _chosen_by(name, made.condition, made.value, made.other)
+    value = bare(made.value) or made.value
+    uses = sum(1 for _ in _uses(value, name)) - (value.type == "conditional_expression")
+    return operator_in(name, value, depth - 1) if uses == 1 else None
 
 
 def flag(change: Node) -> str | None:
@@ -166,12 +184,17 @@ def is_counted_in(change: Node) -> bool:
 def takes_no_number(change: Node) -> bool:
     """Whether a choice takes a new value unless the old one is better, ``old < x ? old : x``: also
     one that is no number, and after that any, so that of such it is no reduction."""
-    value = bare(change.child_by_field_name("right"))
-    kept = value.child_by_field_name("consequence") if value else None
-    changed = place_of(change)
-    return (
-        kept is not None and changed is not None and text_of(bare(kept) or kept) == text_of(changed)
-    )
+    value, changed = bare(change.child_by_field_name("right")), place_of(change)
+    name = text_of(changed) if changed is not None else b""
+    if value is not None and value.type == "call_expression" and (made := given_by(value)):
+        listed = value.child_by_field_name("arguments")
+        given = [text_of(one) for one in listed.named_children] if listed else []
+        name = (made.names[given.index(name)] or b"") if name in given else b""
+        inner = bare(made.value) or made.value
+        kept = made.value if made.condition else inner.child_by_field_name("consequence")
+    else:
+        kept = value.child_by_field_name("consequence") if value else None
+    return kept is not None and bool(name) and text_of(bare(kept) or kept) == name
 
 
 def is_made_of(change: Node, names: Collection[bytes | None]) -> bool:
@@ -213,11 +236,11 @@ def is_decided_by(change: Node, names: Collection[bytes | None]) -> bool:
     return False
 
 
-def _chosen_by(name: bytes, choice: Node) -> str | None:
+def _chosen_by(
+    name: bytes, condition: Node | None, value: Node | None, other_value: Node | None
+) -> str | None:
     """What is sought by a choice between a variable and what it is compared with."""
-    condition, *given = (
-        choice.child_by_field_name(part) for part in ("condition", "consequence", "alternative")
-    )
+    given = (value, other_value)
     one, sign, other = sides(bare(condition))
     taken, left = (text_of(node) if node else b"" for node in map(bare, given))
     if sign[:1] not in SOUGHT or {taken, left} != {one, other} or name not in (taken, left):

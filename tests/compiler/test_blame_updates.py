@@ -118,3 +118,41 @@ def test_memory_that_is_added_up_is_told_to_be_a_variable(clause: str, tmp_path:
     assert line.endswith(f"; {way_out} loop, or use an atomic [in k]")
     source = OWN_SLOT.replace("CLAUSE", "reduction(+: m)").replace("UPDATE", "m += v;")
     assert said(source, tmp_path, Options(strategy=COLLECT)) == []
+
+
+CHOSEN = """template <class T> __device__ T larger(T a, T b) { return a > b ? a : b; }
+__device__ float smaller(float a, float b) { if (a < b) return a; return b; }
+__device__ float lowest(float a, float b) { return smaller(a, b); }
+__device__ float both(float a, float b) { return a * b + 1; }
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("update", "clause"),
+    [
+        ("number = larger(number, (int)v);", "reduction(max: number)"),
+        ("least = smaller(v, least);", "reduction(min: least)"),
+        ("least = ::lowest(v, least);", "reduction(min: least)"),
+        ("most = top(v, most);", "reduction(max: most)"),
+    ],
+)
+def test_what_functions_choose_is_a_minimum_or_a_maximum(
+    update: str, clause: str, tmp_path: Path
+) -> None:
+    kept = "auto top = [](auto a, auto b) { return a > b ? a : b; };\n#pragma ccc for"
+    text = CHOSEN + KERNEL.replace("UPDATE", update).replace("#pragma ccc for", kept)
+    (line,) = said(text, tmp_path, Options(strategy=COLLECT))
+    assert re.findall(r"reduction\(.*?\)", line) == [clause]
+    named = text.replace("ccc for", f"ccc for {clause}")
+    assert said(named, tmp_path, Options(strategy=COLLECT)) == []
+
+
+@pytest.mark.slow
+def test_what_functions_make_otherwise_is_none(tmp_path: Path) -> None:
+    text = CHOSEN + KERNEL.replace("UPDATE", "most = both(v, most);")
+    (line,) = said(text, tmp_path, Options(strategy=COLLECT))
+    assert "reduction(" not in line
+    text = CHOSEN + KERNEL.replace("UPDATE", "most = larger(most, v);")
+    (line,) = said(text, tmp_path, Options(strategy=COLLECT))
+    assert "reduction(max: most) [in k]" not in line  # of a NaN it takes what comes next
