@@ -38,7 +38,7 @@ def given_by(call: Node) -> Given | None:
     listed = call.child_by_field_name("arguments")
     found = [one for one in _functions(root, name) if name and listed] if name else []
     fitting = [one for one in found if listed and len(parameters(one)) == listed.named_child_count]
-    return _of(fitting[0]) if len(fitting) == 1 else None
+    return given_in(fitting[0]) if len(fitting) == 1 else None
 
 
 def _name(function: Node | None) -> bytes | None:
@@ -61,7 +61,8 @@ def _functions(root: Node, name: bytes) -> list[Node]:
     return found
 
 
-def _of(function: Node) -> Given | None:
+def given_in(function: Node) -> Given | None:
+    """What a function gives, if it does nothing else."""
     body = function.child_by_field_name("body")
     done = [one for one in body.named_children if one.type != "comment"] if body else []
     names = [parameter_name(function, number) for number in range(len(parameters(function)))]

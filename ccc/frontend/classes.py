@@ -135,6 +135,16 @@ def class_of(method: Node) -> bytes | None:
     return name.text if name else None
 
 
+def type_of_field(method: Node, name: bytes) -> bytes | None:
+    """The type of a plain member of the class that a method is defined in, or of those that this is
+    made of, as it is written."""
+    for one in (one for each in beside(method) for one in each.named_children):
+        declared = one.child_by_field_name("type") if one.type == "field_declaration" else None
+        if declared and any(of.text == name for of in one.children_by_field_name("declarator")):
+            return declared.text
+    return None
+
+
 def fields_beside(method: Node) -> set[bytes]:
     """The plain members of the class that a method is defined in, and its references and arrays,
     with those of the classes that it is made of; none if it is in no class."""

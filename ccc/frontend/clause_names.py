@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.errors import closest, did_you_mean, nearest, short
 from ccc.frontend import reductions, updates
+from ccc.frontend.classes import class_of, type_of_field
 from ccc.frontend.declared_types import members_of, numbers_in
 from ccc.frontend.lambdas import outermost, own_names
 from ccc.frontend.one_use import is_pointed_from, is_read, is_whole, leads_elsewhere, update_of
+from ccc.frontend.structures import structure_of
 from ccc.frontend.syntax import (
     body_of,
     declarations,
@@ -40,6 +42,9 @@ _SUMS = ("+", "^")
 _FLAGS = ("&", "|")
 """Those by which flags are cleared and set."""
 _BRANCHES = ("if_statement", "switch_statement")
+_INSTEAD_OF_HIDDEN = (
+    "update plain variables in place of its members, or make them public, and name these"
+)
 _NO_VARIABLE = "the loop uses as a pointer or an array; name variables, one for each element"
 
 
@@ -70,7 +75,9 @@ class ClauseNames:
     def wrong(self, placed: Placed) -> list[WrongName]:
         """What is wrong with names in clauses, and what to do about it."""
         unknown = [*self._unknown_reductions(placed), *self._unknown_pointers(placed)]
-        other = None if unknown else self._no_pointer(placed) or self._shadowed(placed)
+        others = (self._no_pointer, self._shadowed, self._hidden)
+        found = (one(placed) for one in others) if not unknown else ()
+        other = next(filter(None, found), None)
         return [other] if other else unknown
 
     def idle(self, placed: Placed) -> list[WrongName]:
@@ -249,13 +256,36 @@ class ClauseNames:
         for by, name in placed.pragma.reductions:
             kind = type_of(placed.statement, name.encode())
             numbers = numbers_in(kind, self._blank) if kind else []
+            whole = structure_of(kind, self._blank) if kind and numbers else None
             if numbers:
-                members = ", ".join(f"{name}.{one.decode(errors='replace')}" for one in numbers)
+                members = ", ".join(f"{name}.{one}" for one in whole.open) if whole else ""
+                named = f"name the members that the loop updates: reduction({signs[by]}: {members})"
+                instead = named if members else _INSTEAD_OF_HIDDEN
                 return WrongName(
-                    f'the reduction has no effect on "{name}", which is a structure; name the '
-                    f"members that the loop updates: reduction({signs[by]}: {members})",
+                    f'the reduction has no effect on "{name}", which is a structure; {instead}',
                     name,
                 )
+        return None
+
+    def _hidden(self, placed: Placed) -> WrongName | None:
+        """What is wrong with a reduction of a member that only methods may name."""
+        method = outermost(placed.statement)
+        if b"friend" in self._blank:
+            return None
+        for _, name in placed.pragma.reductions:
+            variable, *members = name.split(".")
+            kind = type_of(placed.statement, variable.encode()) if members else None
+            if members and method and not kind:
+                kind = type_of_field(method, variable.encode())
+            whole = structure_of(kind, self._blank) if kind else None
+            name_of_own = class_of(method) if method else None
+            is_own = bool(kind and name_of_own) and name_of_own in re.split(rb"\W+", kind or b"")
+            if whole is not None and not is_own and whole.hides(members[0]):
+                told = (
+                    f'the reduction is of "{name}", which only methods may name; update plain '
+                    "variables in its place, or make it public, and name those"
+                )
+                return WrongName(told, name)
         return None
 
     def _other_operation(self, placed: Placed) -> Iterator[WrongName]:

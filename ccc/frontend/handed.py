@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.frontend import classes, elements, generators, lambdas, updates
+from ccc.frontend.called_values import given_in
 from ccc.frontend.syntax import (
     body_of,
     by_reference,
@@ -87,7 +88,8 @@ def handed_over(path: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[Ha
         base = updates.base_of(function) if is_object or function.type == _MEMBER else None
         if base is not None:
             method = _method(base, called)
-            members = _of_members(method, named, depth, is_used) if method else {}
+            members = _of_place(call, method) if method else {}
+            members = members or (_of_members(method, named, depth, is_used) if method else {})
             is_known = method is not None or not is_object
             if is_known and not (method is not None and classes.only_reads(method)):
                 stepped_by = method is not None and _steps_object(method)
@@ -261,6 +263,22 @@ def _of_members(method: Node, named: _Named, depth: int, is_used: bool = False) 
     inner = classes.own_methods(method, body) if depth > 1 else ()
     more = (_of_members(one, named, depth - 1, is_used=True) for one in inner)
     return _joined([every, *more])
+
+
+def _of_place(call: Node, method: Node) -> _Made:
+    """How an assignment changes the member, or the array, whose place a method gives for that,
+    ``s.sum() += x``; nothing where it is another one."""
+    change, given = call.parent, given_in(method)
+    if change is None or given is None or given.condition or change.type not in updates.CHANGES:
+        return {}
+    is_changed = change.child_by_field_name(updates.CHANGES[change.type]) == call
+    place, sign = updates.bare(given.value), updates.sign_of(change)
+    is_element = place is not None and place.type == "subscript_expression"
+    array = place.child_by_field_name("argument") if place is not None and is_element else place
+    name = updates.text_of(array).removeprefix(b"this->") if array is not None else b""
+    if not is_changed or name.partition(b".")[0] not in classes.fields_beside(method):
+        return {}
+    return [(name, f"[{sign or ''}]" if is_element else sign)]
 
 
 def _changed(

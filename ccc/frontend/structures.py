@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ccc.frontend.declared_types import meant, members_of, numbers_in
@@ -10,6 +11,8 @@ from ccc.frontend.syntax import closing_brace
 
 _ARGUMENTS = re.compile(rb"<.*>$", re.DOTALL)
 _ACCESS = re.compile(rb"\b(public|private|protected)\s*:(?!:)")
+_WORDS = (b"public", b"private", b"protected")
+_ANGLES = re.compile(rb"<[^<>]*>")
 _INNER = re.compile(rb"\{[^{}]*\}")
 _ARRAY = re.compile(rb"\b(\w+)\s*(?:\[[^\[\]]*\]\s*)+(?=[,;=])")
 
@@ -51,11 +54,9 @@ def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
     if not name or len(found) != 1:
         return None
     begin = found[0].end()
-    body = code[begin : closing_brace(code, begin - 1) - 1]
-    while (plain := _INNER.sub(b";", body)) != body:
-        body = plain
-    private: list[bytes] = []
+    body = _plain(code[begin : closing_brace(code, begin - 1) - 1])
     access = b"private" if found[0][1] == b"class" else b"public"
+    private = list(_hidden_in_bases(found[0][0], access, code[: found[0].start()]))
     for number, part in enumerate(_ACCESS.split(body)):
         if number % 2:
             access = part
@@ -67,9 +68,40 @@ def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
     return whole._replace(open=[one for one in members if not whole.hides(one)], arrays=arrays)
 
 
-def arrays_in(kind: bytes, code: bytes) -> list[bytes]:
-    """The members of a structure that are arrays; none of what is no such, or is not known."""
-    body = members_of(_ARGUMENTS.sub(b"", kind).rpartition(b"::")[2] or kind, code)
+def _hidden_in_bases(head: bytes, access: bytes, before: bytes) -> Iterator[bytes]:
+    """What is hidden of the classes that one is made of, by its head: all that those declare that
+    it is made of for itself.
+
+    Args:
+        head: the text up to its brace.
+        access: how it is made of classes where nothing is said.
+        before: the text in which these are declared.
+    """
+    _, _, listed = head.replace(b"::", b"  ").partition(b":")
+    for one in _outside_of_arguments(listed.strip(b"{ ")).split(b","):
+        *words, name = one.split() or [b""]
+        base = structure_of(name, before) if name else None
+        said = next((word for word in words if word in _WORDS), access)
+        if base is not None:
+            yield base.private
+        if said != b"public":
+            yield _plain(members_of(name, before)) if name else b""
+
+
+def _outside_of_arguments(text: bytes) -> bytes:
+    while (plain := _ANGLES.sub(b"", text)) != text:
+        text = plain
+    return text
+
+
+def _plain(body: bytes) -> bytes:
+    """A class without what stands in its methods."""
     while (plain := _INNER.sub(b";", body)) != body:
         body = plain
+    return body
+
+
+def arrays_in(kind: bytes, code: bytes) -> list[bytes]:
+    """The members of a structure that are arrays; none of what is no such, or is not known."""
+    body = _plain(members_of(_ARGUMENTS.sub(b"", kind).rpartition(b"::")[2] or kind, code))
     return [match[1] for match in _ARRAY.finditer(body)]

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from ccc.errors import Span
 from ccc.frontend import behind, elements, reductions, updates
+from ccc.frontend.classes import type_of_field
 from ccc.frontend.declared_types import floating_type, type_by_name
 from ccc.frontend.handed import HandedOver, by_own_methods, handed_over, passed_on
+from ccc.frontend.lambdas import outermost
 from ccc.frontend.marked_statements import MarkedStatements
 from ccc.frontend.structures import DeclaredStructure, structure_of
 from ccc.frontend.syntax import declared_in, function_around, type_of
@@ -104,6 +106,8 @@ class UpdatedVariables(MarkedStatements):
         """The structure that a variable of a statement's function is, if it is known to be one."""
         placed = self._at(at)
         kind = type_of(placed.statement, name.encode()) if placed else None
+        method = outermost(placed.statement) if placed and not kind else None
+        kind = kind or (type_of_field(method, name.encode()) if method else None)
         return structure_of(kind, self._placement.blank) if kind else None
 
     def unnamed(self, at: Span, *, around: bool = False) -> list[tuple[str, str]]:

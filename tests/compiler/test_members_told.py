@@ -84,8 +84,8 @@ def test_a_member_that_only_methods_may_name_is_not(update: str, tmp_path: Path)
         (b"class S { float a; public: int b; };", ["b"], "a"),
         (b"struct S : T { float a; private: int b; protected: int c; };", ["a"], "bc"),
         (b"struct T { float a; }; struct S : public T { int b; };", ["b", "a"], ""),
-        (b"struct T { float a; }; struct S : private T { int b; };", ["b"], ""),
-        (b"struct T { float a; }; class S : T { public: int b; };", ["b"], ""),
+        (b"struct T { float a; }; struct S : private T { int b; };", ["b"], "a"),
+        (b"struct T { float a; }; class S : T { public: int b; };", ["b"], "a"),
         (b"template <class T> class S { T a{}; public: void f() { T b; } };", [], "a"),
     ],
 )

@@ -14,7 +14,7 @@ _UNKNOWN = (
 )
 _HIDDEN = (
     'if the loop only updates members of "{}", update plain variables in their place, or make them '
-    "public, and name these on the loop: reduction({}: variables)"
+    "public, and name these on the loop: {}"
 )
 _KEPT = '{0}, name on the loop the member of "{1}" that is compared: reduction({2}: {1}.member)'
 _ARRAYS = (
@@ -71,8 +71,11 @@ def _of_hidden(asked: Inquiry, name: str, by: str, found: DeclaredStructure) -> 
         return _ARRAYS.format(arrays, base, by) + way_out(asked, name)
     if by in KEEPS and not found.private:
         return _KEPT.format(KEEPS[by], base, by) + else_remove(asked)
-    told = _HIDDEN.format(base, by) if found.private else _UNKNOWN.format(base, by, base)
-    return told + else_remove(asked)
+    if not found.private:
+        return _UNKNOWN.format(base, by, base) + else_remove(asked)
+    others = [one for one in asked.names if one.partition(".")[0] != base]
+    clauses = clauses_of([*served(asked, others), (by, "variables")])
+    return _HIDDEN.format(base, clauses) + else_remove(asked)
 
 
 def _of_elements(asked: Inquiry) -> str | None:

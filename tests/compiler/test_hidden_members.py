@@ -1,0 +1,89 @@
+"""What users are told of members that only methods may name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.errors import CccError
+from ccc.frontend.marking import mark
+from ccc.options import COLLECT, Options
+
+pytestmark = pytest.mark.usefixtures("few_headers")
+
+SOURCE = """struct Plain { float s = 0; int c = 0; float m[2] = {};
+    __device__ float &sum() { return s; } __device__ int &count() { return this->c; }
+    __device__ float &at(int i) { return m[i]; } };
+class Hidden { float s = 0; int c = 0; public: __device__ void add(float v) { s += v; c++; }
+    __device__ float &sum() { return s; } __device__ int &count() { return c; } };
+template <class T> class Base { protected: T s{}; int c = 0;
+    __device__ void note(T v) { s += v; ++c; } };
+template <class T> class Made : Base<T> { public:
+    __device__ void add(T v) { this->note(v); }
+    __device__ T &sum() { return this->s; } __device__ int &count() { return this->c; } };
+struct Open : Base<float> { __device__ void add(float v) { note(v); }
+    __device__ float &sum() { return s; } __device__ int &count() { return c; } };
+__global__ void k(const float *x, float *y, int n) {
+    KIND t;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += 64) {
+#pragma ccc if
+        if (x[i] > 0.5f) { float v = logf(x[i]); UPDATE }
+    }
+    y[threadIdx.x] = t.sum() + t.count() MORE;
+}
+"""
+HIDDEN = (
+    'if the loop only updates members of "t", update plain variables in their place, or make them '
+    "public, and name these on the loop: reduction(+: variables); else remove the annotation [in k]"
+)
+
+
+def of(kind: str, update: str, clause: str = "") -> str:
+    text = SOURCE.replace("KIND", kind).replace("UPDATE", update).replace("CLAUSE", clause)
+    return text.replace("MORE", "+ t.at(0) + t.at(1)" if kind == "Plain" else "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "update"),
+    [
+        ("Hidden", "t.add(v);"),
+        ("Hidden", "t.sum() += v; ++t.count();"),
+        ("Made<float>", "t.add(v);"),
+        ("Made<float>", "t.sum() += v;"),
+        ("Open", "t.add(v);"),
+    ],
+)
+def test_no_member_is_to_be_named_that_nvcc_lets_nobody_name(
+    kind: str, update: str, tmp_path: Path
+) -> None:
+    (line,) = said(of(kind, update), tmp_path, Options(strategy=COLLECT))
+    assert line.endswith(f"; {HIDDEN}")
+
+
+@pytest.mark.slow
+def test_what_an_accessor_gives_the_place_of_is_named(tmp_path: Path) -> None:
+    update = "t.sum() += v; ++t.count();"
+    (line,) = said(of("Plain", update), tmp_path, Options(strategy=COLLECT))
+    assert '("t.s", k.cu:' in line
+    assert re.findall(r"reduction\(.*?\)", line) == ["reduction(+: t.s)"]
+    named = of("Plain", update, "reduction(+: t.s)")
+    assert said(named, tmp_path, Options(strategy=COLLECT)) == []
+    (line,) = said(
+        of("Plain", "t.at(0) += v; t.at(1) += x[i];"), tmp_path, Options(strategy=COLLECT)
+    )
+    assert 'no reduction names elements of "t.m"' in line
+
+
+@pytest.mark.parametrize("kind", ["Hidden", "Made<float>", "Open"])
+def test_a_clause_that_names_one_is_an_error_of_ours(kind: str) -> None:
+    told = 'the reduction is of "t.s", which only methods may name; update plain variables in its'
+    with pytest.raises(CccError, match=re.escape(told)):
+        mark(of(kind, "t.add(v);", "reduction(+: t.s)"), "k.cu")
+    assert mark(of("Plain", "t.sum() += v;", "reduction(+: t.s)"), "k.cu").annotations
+    source, knows = of(kind, "t.add(v);", "reduction(+: t.s)"), "friend void k(const float *)"
+    assert mark(f"struct S {{ {knows}; }};\n{source}", "k.cu").annotations  # who knows of whom
