@@ -135,11 +135,14 @@ def goes_on(switch: Node) -> bool:
     return any(one is not None and not is_left_at_its_end(one) for one in cases[:-1])
 
 
-def made_from(loop: Node, name: bytes) -> list[bytes]:
-    """What else iterations of a loop hand on and change, of what they make a variable from."""
+def made_from(path: Node, loop: Node, name: bytes) -> list[bytes]:
+    """What else iterations of a loop hand on and change, of what they make a variable from, if it
+    is changed in a path or by what that makes: what others make each lane has by itself."""
     body = loop.child_by_field_name("body") or loop
     own = {one for one, _ in declared_in(body)}
-    handed = {updates.name_of(one) for one in updates.changed(body)} - own - {name}
+    late = updates.follows_from(body, {one.text for one in updates.changed(path)})
+    changed = (one for one in updates.changed(body) if one.text in late)
+    handed = {updates.name_of(one) for one in changed} - own - {name}
     return [
         one
         for change, base in updates.changes(body)

@@ -92,3 +92,26 @@ def test_a_tie_by_a_second_variable_is_no_maximum(
         assert ("reduction(max: most)" in lines[-1]) == ("most" not in clauses)
         alone = "if (w > most) { most = w; count = i; }"
         assert told(tmp_path, alone, "reduction(max: most)") == []
+
+
+RUNS = """__global__ void k(const int *key, float *y, int n) {
+    int last = -1, run = 0, longest = 0; float cost = 0;
+#pragma ccc for CLAUSES
+    for (int i = 0; i < n; i++) {
+        int at = key[threadIdx.x * n + i];
+        run = at == last ? run + 1 : 1;
+        last = at;
+#pragma ccc if
+        if (run > 2) { cost += logf(run) * sqrtf(at); longest = max(longest, run); }
+    }
+    y[threadIdx.x] = longest + cost;
+}
+"""
+
+
+def test_what_is_made_from_what_each_lane_has_by_itself_may_be_a_sum(tmp_path: Path) -> None:
+    """What no path makes is handed on in any case."""
+    clauses = "reduction(+: cost) reduction(max: longest)"
+    (line,) = said(RUNS.replace("CLAUSES", ""), tmp_path, Options(strategy=COLLECT))
+    assert line.endswith(f": {clauses} [in k]")
+    assert said(RUNS.replace("CLAUSES", clauses), tmp_path, Options(strategy=COLLECT)) == []

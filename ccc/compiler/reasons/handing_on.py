@@ -306,7 +306,7 @@ def _hindrance(asked: Inquiry, name: str) -> str | None:
     found = asked.statements
     if found is None or not _is_served(asked, name):
         return None
-    every = (one.decode(errors="replace") for one in behind.made_from(found[1], name.encode()))
+    every = (one.decode(errors="replace") for one in behind.made_from(*found, name.encode()))
     return next((one for one in every if not _is_served(asked, one)), None)
 
 
