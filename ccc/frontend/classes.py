@@ -14,21 +14,42 @@ if TYPE_CHECKING:
 
 _ARGUMENTS = re.compile(rb"<.*>", re.DOTALL)
 _CLASSES = ("struct_specifier", "class_specifier")
+_METHOD = "function_definition"
 _NAMES = ("type_identifier", "template_type")
 
 
 def beside(method: Node) -> list[Node]:
-    """What the class declares that a method is defined in, and what those declare that it is made
-    of, as far as they are known; nothing if it is in none."""
-    around = method.parent
-    while around is not None and around.type == "template_declaration":
-        around = around.parent
-    if around is None or around.type != "field_declaration_list":
-        return []
-    found = [around]
+    """What the class declares that a method is of, and what those declare that it is made of, as
+    far as they are known; nothing if it is of none."""
+    around = _class_around(method)
+    if around is None:
+        around = next(iter(_bodies(method, [_scope(method)])), None)
+    found = [around] if around is not None else []
     for one in found:
         found += [body for body in _bases(one) if body not in found]
     return found
+
+
+def _class_around(method: Node) -> Node | None:
+    """What the class declares that a method is defined in."""
+    around = method.parent
+    while around is not None and around.type == "template_declaration":
+        around = around.parent
+    return around if around is not None and around.type == "field_declaration_list" else None
+
+
+def _scope(method: Node) -> bytes | None:
+    """The class that a method is of that is defined outside of it, ``void Sums::add(...)``."""
+    node = method.child_by_field_name("declarator")
+    while node is not None and node.type != "qualified_identifier":
+        node = node.child_by_field_name("declarator") or next(
+            (one for one in node.named_children if one.type == "function_declarator"), None
+        )
+    scopes = []
+    while node is not None and node.type == "qualified_identifier":
+        scopes.append(node.child_by_field_name("scope"))
+        node = node.child_by_field_name("name")
+    return _plain(scopes[-1]) if scopes and scopes[-1] is not None else None
 
 
 def own_methods(method: Node, body: Node) -> Iterator[Node]:
@@ -38,8 +59,10 @@ def own_methods(method: Node, body: Node) -> Iterator[Node]:
 
 def own_calls(method: Node, body: Node) -> Iterator[tuple[Node, Node]]:
     """The same with the calls."""
-    listed = [one for each in beside(method) for one in each.named_children]
-    methods = [one for one in listed if one.type == "function_definition" and one != method]
+    classes = beside(method)
+    listed = [one for each in classes for one in each.named_children]
+    listed += _defined_outside(method, classes)
+    methods = [one for one in listed if one.type == _METHOD and one != method]
     for call in updates.every(body, lambda node: node.type == "call_expression"):
         name = _called(call.child_by_field_name("function"))
         found = [one for one in methods if name is not None and function_name(one) == name.text]
@@ -56,14 +79,26 @@ def _called(function: Node | None) -> Node | None:
     return function.child_by_field_name(part) if is_own else None
 
 
+def _defined_outside(method: Node, classes: Collection[Node]) -> Iterator[Node]:
+    """The methods of some classes that are defined outside of them."""
+    heads = [one.parent.child_by_field_name("name") for one in classes if one.parent is not None]
+    names = {_plain(one) for one in heads if one is not None}
+    every = updates.every(_root(method), lambda node: node.type == _METHOD) if names else ()
+    return (one for one in every if _class_around(one) is None and _scope(one) in names)
+
+
 def _bases(body: Node) -> Iterator[Node]:
     """What the classes declare that one is made of, of which there is but one of a name."""
-    kind, root = body.parent, body
-    while root.parent is not None:
-        root = root.parent
+    kind = body.parent
     heads = [one for one in kind.children if one.type == "base_class_clause"] if kind else []
     names = [_plain(one) for head in heads for one in head.named_children if one.type in _NAMES]
-    every = list(updates.every(root, lambda node: node.type in _CLASSES)) if names else []
+    return _bodies(body, names)
+
+
+def _bodies(node: Node, names: Iterable[bytes | None]) -> Iterator[Node]:
+    """What the classes of some names declare, of which there is but one of a name."""
+    names = [one for one in names if one]
+    every = list(updates.every(_root(node), lambda one: one.type in _CLASSES)) if names else []
     for name in names:
         bodies = [
             inner
@@ -72,6 +107,12 @@ def _bases(body: Node) -> Iterator[Node]:
             if (inner := one.child_by_field_name("body")) is not None
         ]
         yield from bodies if len(bodies) == 1 else ()
+
+
+def _root(node: Node) -> Node:
+    while node.parent is not None:
+        node = node.parent
+    return node
 
 
 def _plain(name: Node) -> bytes | None:
@@ -127,12 +168,11 @@ def _may_change(node: Node, fields: Collection[bytes]) -> bool:
 
 
 def class_of(method: Node) -> bytes | None:
-    """The name of the class that a method is defined in; None if it is in none."""
-    around = method.parent
-    while around is not None and around.type in ("template_declaration", "field_declaration_list"):
-        around = around.parent
-    name = around.child_by_field_name("name") if around else None
-    return name.text if name else None
+    """The name of the class that a method is of; None if it is of none."""
+    around = _class_around(method)
+    kind = around.parent if around is not None else None
+    name = kind.child_by_field_name("name") if kind else None
+    return name.text if name else _scope(method)
 
 
 def type_of_field(method: Node, name: bytes) -> bytes | None:
