@@ -127,7 +127,7 @@ def kind_of(base: Node) -> bytes:
 
 def _name_of(kind: bytes) -> bytes:
     *_, name = [b"", *_ARGUMENTS.sub(b"", kind).split()]
-    return name
+    return name.rpartition(b"::")[2]
 
 
 def is_of(parameter: Node, kind: bytes | None) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.errors import closest, did_you_mean, nearest, short
 from ccc.frontend import reductions, updates
-from ccc.frontend.classes import class_of, type_of_field
+from ccc.frontend.classes import class_of, fields_beside, type_of_field
 from ccc.frontend.declared_types import members_of, numbers_in
 from ccc.frontend.lambdas import outermost, own_names
 from ccc.frontend.one_use import is_pointed_from, is_read, is_whole, leads_elsewhere, update_of
@@ -115,7 +115,10 @@ class ClauseNames:
         known -= hidden
         names = (name for _, name in placed.pragma.reductions)
         out_of_sight = [name for name in names if _parts(name)[0] in hidden]
+        fields = fields_beside(outermost(placed.statement) or function)
         for unused in dict.fromkeys([*self._unused_reductions(placed, function), *out_of_sight]):
+            if _parts(unused)[0] in fields:
+                continue  # other methods may name them
             if not _ACCESS.search(unused) or not self._is_known(unused, known, function):
                 near = "" if unused in out_of_sight else _near(unused, function)
                 yield WrongName(  # functions that get a variable may name its members

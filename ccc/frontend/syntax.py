@@ -298,7 +298,7 @@ def function_name(function: Node) -> bytes:
         inner = node.child_by_field_name("name") or node.child_by_field_name("declarator")
         is_reference = node.type == "reference_declarator"
         node = inner or (node.named_children[-1] if is_reference else None)
-    if node is not None and node.type == "qualified_identifier":
+    while node is not None and node.type == "qualified_identifier":
         node = node.child_by_field_name("name")
     return b"".join((node.text or b"").split()) if node is not None else b""
 

@@ -51,10 +51,10 @@ def of(kind: str, path: str, result: str) -> str:
     [
         (
             of("a::Sums", "s.add(v); s.keep(v);", "s.sum + s.n + s.top"),
-            "reduction(+: s.sum) reduction(max: s.top)",
+            "reduction(+: s.sum, s.n) reduction(max: s.top)",
         ),
         (of("Other<float>", "s.add(v);", "s.first"), "reduction(+: s.first)"),
-        (OWN, "reduction(+: sum) reduction(max: top)"),
+        (OWN, "reduction(+: sum, n) reduction(max: top)"),
     ],
 )
 def test_what_they_update_is_named(kernel: str, clauses: str, tmp_path: Path) -> None:
