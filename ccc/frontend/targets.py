@@ -74,6 +74,41 @@ def through_pointers(tree: Node, named: Callable[[bytes], Sequence[Node]]) -> It
             yield HandedOver(use, b"", more)
 
 
+def places_led_to(
+    tree: Node, named: Callable[[bytes], Sequence[Node]]
+) -> dict[str, set[str | None]]:
+    """What a statement updates through pointers that somebody else made, by itself or by functions,
+    and by which operations: places as they are written, ``p->sum`` or ``*p``."""
+    own, known = {name for name, _ in declared_in(tree)}, led_to(lambdas.outermost(tree) or tree)
+    kept = {name: by for by, name in updates.extremes(tree)}
+    found: dict[str, set[str | None]] = {}
+    for change in updates.every(tree, lambda node: node.type in updates.CHANGES):
+        place = updates.bare(change.child_by_field_name(updates.CHANGES[change.type]))
+        root = updates.root_of(place)
+        is_led = place is not None and (place.type == "pointer_expression" or _is_led(place))
+        if place is None or root is None or not is_led or root.text in own | known.keys():
+            continue
+        name = updates.text_of(place).decode(errors="replace")
+        by = kept.get(name) or updates.operator(change) or updates.sign_of(change)
+        found.setdefault(name, set()).add("" if updates.is_taken(change) else by)
+    for one in passed_on(tree, named):
+        if one.base.text not in own | known.keys():
+            for update in one.updates:
+                found.setdefault(update.name.decode(errors="replace"), set()).add(update.operator)
+    return found
+
+
+def _is_led(place: Node) -> bool:
+    """Whether a member is of what a pointer leads to, other than this object's own."""
+    node: Node | None = place
+    while node is not None and node.type == "field_expression":
+        inner = updates.bare(node.child_by_field_name("argument"))
+        if updates.is_arrow(node) and inner is not None and inner.type != "this":
+            return True
+        node = inner
+    return False
+
+
 def _directly(
     tree: Node, known: dict[bytes, bytes]
 ) -> Iterator[tuple[range, HandedOver, tuple[Update, ...]]]:

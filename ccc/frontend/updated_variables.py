@@ -14,7 +14,7 @@ from ccc.frontend.lambdas import outermost
 from ccc.frontend.marked_statements import MarkedStatements
 from ccc.frontend.structures import DeclaredStructure, structure_of
 from ccc.frontend.syntax import declared_in, function_around, type_of
-from ccc.frontend.targets import through_pointers
+from ccc.frontend.targets import places_led_to, through_pointers
 from ccc.frontend.ties import ties_in
 from ccc.frontend.uses import in_shared, is_held, may_be_wide, own_of
 
@@ -172,6 +172,17 @@ class UpdatedVariables(MarkedStatements):
         placed = self._at(at)
         every = updates.extremes(placed.statement) if placed else ()
         return next((one for one in every if self.misuse(at, one[1], one[0]) is None), None)
+
+    def led_to(self, at: Span) -> dict[str, str]:
+        """What a statement updates as reductions do through pointers that somebody else made, as
+        ``places_led_to`` says, and by which operations; nothing if it does more with some."""
+        placed = self._at(at)
+        if placed is None:
+            return {}
+        found = places_led_to(placed.statement, self._placement.functions)
+        every = {name: next(iter(by)) or "" for name, by in found.items() if len(by) == 1}
+        is_one = len(every) == len(found)
+        return every if is_one and all(by in updates.REDUCING for by in every.values()) else {}
 
     def by_order(self, at: Span) -> tuple[str, str, Span] | None:
         """What a statement hands on that the loop around it updates where it sets the least or the

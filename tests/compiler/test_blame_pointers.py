@@ -54,3 +54,49 @@ def test_none_is_offered_where_the_loop_reads_it_too(tmp_path: Path) -> None:
     source = SOURCE.replace("BEFORE", "o[i] = *p;").replace("UPDATE", "push(p, expf(x[i]));")
     lines = said(source.replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
     assert "reduction(" not in "".join(lines)
+
+
+GIVEN = """struct Acc { float sum, most; int n; };
+__device__ void push(Acc *acc, float v) { acc->sum += v; acc->n++; }
+__device__ void scan(const float *x, int n, Acc *acc, float *low, int *hits) {
+#pragma ccc for CLAUSES
+    for (int i = threadIdx.x; i < n; i += 64) {
+#pragma ccc if
+        if (x[i] > 0) { float v = logf(x[i]); UPDATE }
+    }
+}
+__global__ void k(const float *x, Acc *out, float *least, int *count, int n) {
+    Acc acc = {0, -1, 0}; float low = 9; int hits = 0;
+    scan(x, n, &acc, &low, &hits);
+    out[threadIdx.x] = acc; least[threadIdx.x] = low; count[threadIdx.x] = hits;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("update", "places", "clauses"),
+    [
+        (
+            "acc->sum += v; if (v > acc->most) acc->most = v; acc->n++;",
+            '"acc->sum", "acc->most" and "acc->n"',
+            "reduction(+: variables) reduction(max: variables)",
+        ),
+        ("push(acc, v);", '"acc->sum" and "acc->n"', "reduction(+: variables)"),
+        ("*low = fminf(*low, v);", '"*low"', "reduction(min: variable)"),
+    ],
+)
+def test_what_a_function_updates_through_its_parameters_is_to_be_kept_in_variables(
+    update: str, places: str, clauses: str, tmp_path: Path
+) -> None:
+    source = GIVEN.replace("CLAUSES", "").replace("UPDATE", update)
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert f"; if the loop only updates {places}, keep " in line
+    assert line.endswith(f"say so on the loop: {clauses}; else remove the annotation [in k]")
+
+
+@pytest.mark.slow
+def test_what_is_set_through_parameters_is_to_be_kept_nowhere(tmp_path: Path) -> None:
+    source = GIVEN.replace("CLAUSES", "").replace("UPDATE", "acc->sum += v; *low = v;")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert "written back" not in line

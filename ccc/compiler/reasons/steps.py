@@ -38,6 +38,7 @@ from ccc.compiler.reasons.of_loops import (
 from ccc.compiler.reasons.of_members import of_members
 from ccc.compiler.reasons.of_methods import of_methods
 from ccc.compiler.reasons.of_order import of_order, of_ties
+from ccc.compiler.reasons.of_pointers import of_pointers
 from ccc.compiler.reasons.promised import promised
 from ccc.compiler.reasons.recursive import as_a_loop
 from ccc.compiler.reasons.respelled import named_narrow, respelled, shared_out
@@ -78,6 +79,7 @@ _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] =
     (of_callers, CLAUSES),
     (of_lambdas, CLAUSES),
     (elsewhere, [Hint.REDUCTION]),
+    (of_pointers, [Hint.REDUCTION]),
     (of_halves, CLAUSES),
     (respelled, CLAUSES),
     (of_methods, CLAUSES),
