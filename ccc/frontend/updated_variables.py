@@ -102,6 +102,15 @@ class UpdatedVariables(MarkedStatements):
         by = by or (reductions.first(placed.statement, name) if placed else None)
         return self.misuse(at, name, by) if by and by in updates.REDUCING else None
 
+    def class_of_others(self, at: Span, name: str) -> str | None:
+        """The class that a variable of a statement's function is of, if that is a template which
+        the text does not declare, as ``complex<float>``: nobody knows its members."""
+        placed = self._at(at)
+        kind = type_of(placed.statement, name.encode()) if placed else None
+        if kind is None or b"<" not in kind or structure_of(kind, self._placement.blank):
+            return None
+        return " ".join(kind.decode(errors="replace").split())
+
     def structure(self, at: Span, name: str) -> DeclaredStructure | None:
         """The structure that a variable of a statement's function is, if it is known to be one."""
         placed = self._at(at)

@@ -87,3 +87,29 @@ def test_a_clause_that_names_one_is_an_error_of_ours(kind: str) -> None:
     assert mark(of("Plain", "t.sum() += v;", "reduction(+: t.s)"), "k.cu").annotations
     source, knows = of(kind, "t.add(v);", "reduction(+: t.s)"), "friend void k(const float *)"
     assert mark(f"struct S {{ {knows}; }};\n{source}", "k.cu").annotations  # who knows of whom
+
+
+OF_OTHERS = """template <class T> struct Pair { T x; };
+template <> struct Pair<float> { float x = 0, y = 0; __device__ Pair operator+=(const Pair &o) {
+    x += o.x; y += o.y; return *this; } };
+__global__ void k(const float *x, float *y, int n) {
+    Pair<float> z; float w = 0;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += 64) {
+#pragma ccc if
+        if (x[i] > 0.5f) { Pair<float> v; v.x = logf(x[i]); z += v; w -= v.x; }
+    }
+    y[threadIdx.x] = z.x + z.y + w;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clause", ["", "reduction(+: z, w)"])
+def test_of_a_class_of_which_nobody_knows_the_members_none_is_named(
+    clause: str, tmp_path: Path
+) -> None:
+    source = OF_OTHERS.replace("CLAUSE", clause)
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert 'no reduction names "z", which is a Pair<float>: update plain variables in its' in line
+    assert "(+: z)" not in line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ccc.compiler.reasons.handing_on import all_of, else_remove, own, way_out
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
+from ccc.compiler.reasons.misused import declared_in
 from ccc.compiler.reasons.reduction_clauses import KEEPS, clauses_of, served
 from ccc.frontend.structures import DeclaredStructure
 from ccc.frontend.updates import REDUCING
@@ -22,7 +23,10 @@ _ARRAYS = (
     "variables in their place, and name these on the loop: reduction({}: variables)"
 )
 
-
+_OTHERS = (
+    'no reduction names "{}", which is a {}: update plain variables in its place, and name these '
+    "on the loop: {}"
+)
 _ELEMENTS = (
     "no reduction names elements of {}: if the loop only updates these, update plain variables in "
     f"their place, and {ON_LOOP}: {{}}"
@@ -32,7 +36,7 @@ _ELEMENTS = (
 def of_members(asked: Inquiry) -> Inquiry:
     """Where it speaks of a reduction of a whole structure, or of a member that only methods may
     name, with what can be named in its place, and with the clauses that others need."""
-    if told := _of_elements(asked):
+    if told := _of_elements(asked) or _of_others(asked):
         return asked.settled(told)
     whole = {name: one for name in asked.names if (one := _structure(asked, name))}
     if not whole:
@@ -49,6 +53,19 @@ def of_members(asked: Inquiry) -> Inquiry:
     if len(rest) == 1:
         told = f"{own(asked, rest[0])}, and {told}"
     return asked.settled(told + else_remove(asked))
+
+
+def _of_others(asked: Inquiry) -> str | None:
+    """What to do about a variable of a class of a library, if one may be meant, with the clauses
+    that others need."""
+    for name in dict.fromkeys((*asked.names, *declared_in(asked))):
+        kind = asked.suspects.class_of_others(asked.at, name)
+        by = asked.suspects.operation(asked.at, name) if kind else None
+        if by in REDUCING:
+            others = served(asked, [one for one in asked.names if one != name])
+            clauses = clauses_of([*others, (by, "variables")])
+            return _OTHERS.format(name, kind, clauses) + else_remove(asked)
+    return None
 
 
 def _structure(asked: Inquiry, name: str) -> tuple[str, DeclaredStructure] | None:
