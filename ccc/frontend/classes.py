@@ -122,10 +122,11 @@ def _plain(name: Node) -> bytes | None:
 
 def kind_of(base: Node) -> bytes:
     """The name of the type of a variable, without its arguments; empty if it is not known."""
-    return _name_of(type_of(base, base.text or b"") or b"")
+    return name_of_type(type_of(base, base.text or b"") or b"")
 
 
-def _name_of(kind: bytes) -> bytes:
+def name_of_type(kind: bytes) -> bytes:
+    """The name of a type, without its arguments and what it is in."""
     *_, name = [b"", *_ARGUMENTS.sub(b"", kind).split()]
     return name.rpartition(b"::")[2]
 
@@ -133,7 +134,7 @@ def _name_of(kind: bytes) -> bytes:
 def is_of(parameter: Node, kind: bytes | None) -> bool:
     """Whether a parameter is of a type of that name."""
     declared = parameter.child_by_field_name("type")
-    return declared is not None and _name_of(declared.text or b"") == kind
+    return declared is not None and name_of_type(declared.text or b"") == kind
 
 
 def only_reads(method: Node) -> bool:

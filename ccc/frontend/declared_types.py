@@ -130,7 +130,12 @@ def _open_bases(head: bytes) -> list[bytes]:
 
 def numbers_in(kind: bytes, code: bytes) -> list[bytes]:
     """The members of a structure that are declared as plain numbers; none of what is no such."""
-    body = b";" + members_of(kind, code)
+    return numbers_of(members_of(kind, code))
+
+
+def numbers_of(declared_there: bytes) -> list[bytes]:
+    """The same of what a structure declares."""
+    body = b";" + declared_there
     while (plain := _INNER.sub(b";", body)) != body:
         body = plain
     body = _VALUE.sub(b"", body)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ccc.frontend.declared_types import meant, members_of, numbers_in
-from ccc.frontend.syntax import closing_brace
+from ccc.frontend.declared_types import meant, members_of, numbers_in, numbers_of
+from ccc.frontend.syntax import closing_brace, is_number
 
 _ARGUMENTS = re.compile(rb"<.*>$", re.DOTALL)
 _ACCESS = re.compile(rb"\b(public|private|protected)\s*:(?!:)")
 _WORDS = (b"public", b"private", b"protected")
+_TEMPLATE = re.compile(rb"\btemplate\s*<([^<>]*)>\s*$")
 _ANGLES = re.compile(rb"<[^<>]*>")
 _INNER = re.compile(rb"\{[^{}]*\}")
 _ARRAY = re.compile(rb"\b(\w+)\s*(?:\[[^\[\]]*\]\s*)+(?=[,;=])")
@@ -63,9 +64,34 @@ def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
         elif access != b"public":
             private.append(part)
     whole = DeclaredStructure([], b";".join(private).strip(b"; \t\r\n"))
-    members = (one.decode(errors="replace") for one in numbers_in(kind, code))
+    made_of = _made_of(kind, found[0][0], code[: found[0].start()])
+    numbers = numbers_in(kind, code) or numbers_of(_with_types(body, made_of))
+    members = (one.decode(errors="replace") for one in numbers)
     arrays = tuple(one.decode(errors="replace") for one in arrays_in(kind, code))
     return whole._replace(open=[one for one in members if not whole.hides(one)], arrays=arrays)
+
+
+def _made_of(kind: bytes, head: bytes, before: bytes) -> dict[bytes, bytes]:
+    """The types of numbers that a template is made of, by the names of its parameters.
+
+    Args:
+        kind: the type, as it is written.
+        head: the text of the template up to its brace.
+        before: what stands before that.
+    """
+    given, listed = _ARGUMENTS.search(kind), _TEMPLATE.search(before)
+    if given is None or listed is None or b"<" in head:
+        return {}
+    names = [(one.partition(b"=")[0].split() or [b""])[-1] for one in listed[1].split(b",")]
+    types = [one.strip() for one in given[0][1:-1].split(b",")]
+    both = zip(names, types, strict=False)
+    return {name: one for name, one in both if is_number(one) and name.isalnum()}
+
+
+def _with_types(body: bytes, made_of: Mapping[bytes, bytes]) -> bytes:
+    for name, kind in made_of.items():
+        body = re.sub(rb"\b%s\b" % name, kind, body)
+    return body
 
 
 def _hidden_in_bases(head: bytes, access: bytes, before: bytes) -> Iterator[bytes]:

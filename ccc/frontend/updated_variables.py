@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ccc.errors import Span
 from ccc.frontend import behind, elements, reductions, updates
 from ccc.frontend.classes import type_of_field
+from ccc.frontend.comparing import compared_by, compares
 from ccc.frontend.declared_types import floating_type, type_by_name
 from ccc.frontend.handed import HandedOver, by_own_methods, handed_over, passed_on
 from ccc.frontend.lambdas import outermost
@@ -101,6 +102,16 @@ class UpdatedVariables(MarkedStatements):
         by = next((by for by, one in kept if one == name), self.operation(at, name))
         by = by or (reductions.first(placed.statement, name) if placed else None)
         return self.misuse(at, name, by) if by and by in updates.REDUCING else None
+
+    def compared(self, at: Span, name: str) -> list[str]:
+        """The members by which an operator of the text compares a structure of a statement's
+        function; one alone if that is all that decides."""
+        placed = self._at(at)
+        kind = type_of(placed.statement, name.encode()) if placed else None
+        signs = (b"operator<", b"operator>", b"operator<=", b"operator>=")
+        called = [one for sign in signs for one in self._placement.functions(sign)] if kind else []
+        mine = [one for one in called if kind and compares(one, kind)]
+        return list(dict.fromkeys(member for one in mine for member in compared_by(one)))
 
     def class_of_others(self, at: Span, name: str) -> str | None:
         """The class that a variable of a statement's function is of, if that is a template which

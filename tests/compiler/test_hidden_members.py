@@ -10,6 +10,7 @@ from saying import said
 
 from ccc.errors import CccError
 from ccc.frontend.marking import mark
+from ccc.frontend.structures import structure_of
 from ccc.options import COLLECT, Options
 
 pytestmark = pytest.mark.usefixtures("few_headers")
@@ -113,3 +114,49 @@ def test_of_a_class_of_which_nobody_knows_the_members_none_is_named(
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
     assert 'no reduction names "z", which is a Pair<float>: update plain variables in its' in line
     assert "(+: z)" not in line
+
+
+KEPT = """template <class A, class B> struct Both { A first; B second; };
+template <class A, class B> __device__ bool operator<(const Both<A, B> &x, const Both<A, B> &y) {
+    return x.first < y.first; }
+struct Far { float d; int i; __device__ bool operator>(const Far &o) const { return d > o.d; } };
+struct Tie { float d; int i;
+    __device__ bool operator<(const Tie &o) const { return d < o.d || (d == o.d && i < o.i); } };
+__global__ void k(const float *x, KIND *y, int n) {
+    KIND best{9.0f, -1};
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += 64) {
+#pragma ccc if
+        if (x[i] > 0.5f) { KIND v{logf(x[i]), i}; if (v SIGN best) best = v; }
+    }
+    y[threadIdx.x] = best;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "sign", "clause"),
+    [
+        ("Both<float, int>", "<", "reduction(min: best.first)"),
+        ("Far", ">", "reduction(max: best.d)"),
+        ("Tie", "<", ""),
+    ],
+)
+def test_of_what_is_kept_the_member_is_named_that_is_compared(
+    kind: str, sign: str, clause: str, tmp_path: Path
+) -> None:
+    source = KEPT.replace("KIND", kind).replace("SIGN", sign)
+    (line,) = said(source.replace("CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    several = 'no reduction serves "best", of which "d" and "i" decide what is kept; if the branch'
+    assert (f"; {several} can do without it" in line) == (not clause)
+    assert re.findall(r"reduction\(.*?\)", line) == ([clause] if clause else [])
+    if clause:
+        assert said(source.replace("CLAUSE", clause), tmp_path, Options(strategy=COLLECT)) == []
+
+
+def test_members_of_a_template_are_what_that_is_made_of() -> None:
+    code = b"template <typename T, class U = int> struct V { T x, y; U n; T e[2]; };"
+    found = structure_of(b"V<float, int>", code)
+    assert found is not None
+    assert found.open == ["x", "y", "n"]

@@ -358,7 +358,7 @@ __global__ void k(const la::Vec<float, 3> *x, la::Vec<float, 3> *y, int n) {
 """
 PAIR = """template <class A, class B> struct pair { A first; B second; };
 template <class A, class B> __device__ bool operator<(const pair<A, B> &x, const pair<A, B> &y) {
-    return x.first < y.first; }
+    const A one = x.first; return one < y.first; }
 __global__ void k(const float *x, pair<float, int> *y, int n) {
     pair<float, int> best{1e9f, -1};
 #pragma ccc for CLAUSE

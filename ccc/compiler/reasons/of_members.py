@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ccc.compiler.reasons.handing_on import all_of, else_remove, own, way_out
+from ccc.compiler.reasons.handing_on import all_of, else_remove, or_led_out, own, way_out
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.misused import declared_in
-from ccc.compiler.reasons.reduction_clauses import KEEPS, clauses_of, served
+from ccc.compiler.reasons.reduction_clauses import KEEPS, clauses_of, keeping, served
 from ccc.frontend.structures import DeclaredStructure
 from ccc.frontend.updates import REDUCING
 
@@ -27,6 +27,7 @@ _OTHERS = (
     'no reduction names "{}", which is a {}: update plain variables in its place, and name these '
     "on the loop: {}"
 )
+_BY_SEVERAL = '; no reduction serves "{}", of which {} decide what is kept'
 _ELEMENTS = (
     "no reduction names elements of {}: if the loop only updates these, update plain variables in "
     f"their place, and {ON_LOOP}: {{}}"
@@ -42,6 +43,8 @@ def of_members(asked: Inquiry) -> Inquiry:
     if not whole:
         return asked
     name, (by, found) = next(iter(whole.items()))
+    if not found.private and by in KEEPS and (told := _of_compared(asked, name, by)):
+        return asked.settled(told)
     if not all(one.open for _, one in whole.values()):
         return asked.with_clause(_of_hidden(asked, name, by, found))
     bases = {one.partition(".")[0]: of for one, of in whole.items()}
@@ -68,6 +71,18 @@ def _of_others(asked: Inquiry) -> str | None:
     return None
 
 
+def _of_compared(asked: Inquiry, name: str, by: str) -> str | None:
+    """What to do about a structure of which the least or the most is kept, by what compares it."""
+    found = asked.suspects.compared(asked.at, name)
+    if len(found) == 1:
+        return keeping(by, f"{name}.{found[0]}")
+    if not found:
+        told = _KEPT.format(KEEPS[by], name, by) + else_remove(asked)
+        return told if "." not in name else None
+    several = _BY_SEVERAL.format(name, all_of(found))
+    return or_led_out(asked, own(asked, name), name, why=several)
+
+
 def _structure(asked: Inquiry, name: str) -> tuple[str, DeclaredStructure] | None:
     """By what a structure is updated, and that, where a reduction would be of all of one, or of
     what it hides; None where none serves what else is done."""
@@ -86,8 +101,6 @@ def _of_hidden(asked: Inquiry, name: str, by: str, found: DeclaredStructure) -> 
     if found.arrays and not found.private:
         arrays = all_of([f"{base}.{one}" for one in found.arrays], "or")
         return _ARRAYS.format(arrays, base, by) + way_out(asked, name)
-    if by in KEEPS and not found.private:
-        return _KEPT.format(KEEPS[by], base, by) + else_remove(asked)
     if not found.private:
         return _UNKNOWN.format(base, by, base) + else_remove(asked)
     others = [one for one in asked.names if one.partition(".")[0] != base]
