@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from ccc.frontend.placement import Placed, Placement
     from ccc.frontend.syntax import Node
 
+_WIDEST = re.compile(rb"\b__u?int128(?:_t)?\b")
 _IN_MEMORY = ("accessed", "written", "shared")
 
 
@@ -344,6 +346,13 @@ class Suspects(UpdatedVariables):
         kinds = {one: type_by_name(of, one.encode(), code) for one in names} if of else {}
         return {one: are_two for one, kind in kinds.items()
                 if (are_two := are_two_halves(kind or b"")) is not None}  # fmt: skip
+
+    def too_wide(self, at: Span, names: Iterable[str]) -> list[str]:
+        """Those of some variables that are integers of 128 bits, of which there is no reduction."""
+        placed, code = self._at(at), self._placement.blank
+        of = placed.statement if placed else None
+        kinds = {one: type_by_name(of, one.encode(), code) for one in names} if of else {}
+        return [one for one, kind in kinds.items() if _WIDEST.search(kind or b"")]
 
     def fields_of_bits(self, names: Iterable[str]) -> list[str]:
         """Those of some members that are so many bits."""

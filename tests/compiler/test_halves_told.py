@@ -107,3 +107,33 @@ def test_a_bit_field(clause: str, tmp_path: Path) -> None:
     assert (f", and say so on the loop: {clauses}; else remove" in line) == (not clause)
     plain = source.replace(" BITS", "").replace("CLAUSE", clauses)
     assert said(plain, tmp_path, Options(strategy=COLLECT)) == []
+
+
+WIDE = """__global__ void k(const unsigned long long *x, unsigned long long *y, int n) {
+    unsigned __int128 sum = 0;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += 64) {
+        unsigned __int128 d = 0;
+#pragma ccc if STRATEGY
+        if (x[i] > 5) { unsigned long long v = x[i];
+            for (int j = 0; j < 9; j++) v = v * v % 1000007; PATH }
+        BEHIND
+    }
+    y[threadIdx.x] = sum >> 64 ^ sum;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clause", ["", "reduction(+: sum)"])
+def test_integers_of_128_bits_are_none(clause: str, tmp_path: Path) -> None:
+    """The clause for one was told, and who obeyed was blamed."""
+    wide = WIDE.replace("STRATEGY", "").replace("PATH", "sum += (unsigned __int128)v * x[i];")
+    source = wide.replace("CLAUSE", clause).replace("BEHIND", "")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert '; no reduction serves "sum", which has 128 bits: if the branch can do without' in line
+    assert "reduction(" not in line
+    followed = WIDE.replace("STRATEGY", "strategy(tile(3))").replace("CLAUSE", "")
+    followed = followed.replace("PATH", "d = (unsigned __int128)v * x[i];")
+    followed = followed.replace("BEHIND", "sum += d;")
+    assert said(followed, tmp_path, Options(strategy=COLLECT)) == []

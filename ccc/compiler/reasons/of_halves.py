@@ -1,9 +1,16 @@
-"""What is said of variables of half precision, and of bit-fields, of which there
+"""What is said of variables of half precision, or of 128 bits, and of bit-fields, of which there
 is no reduction."""
 
 from __future__ import annotations
 
-from ccc.compiler.reasons.handing_on import all_of, else_remove, own, way_out
+from ccc.compiler.reasons.handing_on import (
+    all_of,
+    all_own,
+    else_remove,
+    or_led_out,
+    own,
+    way_out,
+)
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.misused import declared_in
 from ccc.compiler.reasons.reduction_clauses import clauses_of, served
@@ -12,7 +19,7 @@ from ccc.frontend.updates import REDUCING
 _AS_FLOATS = "a reduction is of integers, float and double: make {} a float"
 _OF_PAIRS = "no reduction serves {}, which holds two numbers"
 
-
+_TOO_WIDE = "no reduction serves {}, which {} 128 bits: "
 _AS_WHOLES = "no reduction serves bit-fields: declare {} without a number of bits"
 
 
@@ -22,6 +29,10 @@ def of_halves(asked: Inquiry) -> Inquiry:
     if bits := asked.suspects.fields_of_bits(dict.fromkeys([*named, *asked.names])):
         wholes = _AS_WHOLES.format(all_of(bits)) + _clauses(asked, bits)
         return asked.settled(wholes + else_remove(asked))
+    if wide := asked.suspects.too_wide(asked.at, dict.fromkeys([*named, *asked.names])):
+        none = _TOO_WIDE.format(all_of(wide), "have" if wide[1:] else "has")
+        led_out = or_led_out(asked, all_own(asked, wide), *wide)
+        return asked.settled(none + led_out).naming(wide)
     kinds = asked.suspects.halves(asked.at, [*named, *asked.names])
     if not kinds or (asked.names and kinds.keys().isdisjoint(asked.names)):
         return asked
