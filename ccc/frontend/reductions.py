@@ -165,6 +165,15 @@ def spoken_of(node: Node, calls: Iterable[HandedOver]) -> list[str]:
     return [_text(updates.name_of(node))]
 
 
+def outlives(node: Node, calls: Iterable[HandedOver], own: Collection[bytes]) -> bool:
+    """Whether what is changed where a variable stands is none of an iteration's ``own``: what a
+    pointer leads to may outlive that."""
+    call = next((one for one in calls if one.base.start_byte == node.start_byte), None)
+    if call is None or not _is_of_other(call):
+        return node.text not in own
+    return any(one.name.partition(b".")[0] not in own for one in call.updates)
+
+
 def _text(name: bytes) -> str:
     return name.decode(errors="replace")
 

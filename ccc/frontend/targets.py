@@ -44,6 +44,17 @@ def led_to(function: Node) -> dict[bytes, bytes]:
     }
 
 
+def _made_in(tree: Node, known: dict[bytes, bytes]) -> Iterator[tuple[Node, bytes]]:
+    """The variables of which a tree gives the addresses to such pointers as it declares them, where
+    it does, and what these lead to."""
+    for made in updates.every(tree, lambda node: node.type == "init_declarator"):
+        pointer, value = (made.child_by_field_name(part) for part in ("declarator", "value"))
+        name = pointer.child_by_field_name("declarator") if pointer else None
+        base = updates.base_of(value.child_by_field_name("argument")) if value else None
+        if name is not None and base is not None and name.text in known:
+            yield base, known[name.text or b""]
+
+
 def _is_address(node: Node) -> bool:
     return node.type == "pointer_expression" and node.children[0].type == "&"
 
@@ -66,6 +77,12 @@ def through_pointers(tree: Node, named: Callable[[bytes], Sequence[Node]]) -> It
     updated = {update.name for *_, changed in found for update in changed}
     for _, one, changed in found:
         yield one._replace(updates=changed)
+    every = tuple(update for *_, changed in found for update in changed)
+    for base, place in _made_in(tree, known):  # where the pointer is made
+        mine = tuple(one for one in every if one.name.startswith(place + b".") or one.name == place)
+        if mine:
+            yield HandedOver(base, b"", mine)
+    uses = [use for use in uses if use.parent is None or use.parent.type != "pointer_declarator"]
     for use in uses:
         place = known[use.text or b""]
         names = [one for one in updated if one == place or one.startswith(place + b".")]

@@ -236,7 +236,7 @@ class Suspects(UpdatedVariables):
         arrays = (base for base, *_ in self._elements(placed))
         inner = (one.base for one in self._in_members(where) if one.base is not None)
         changed = (*updates.changed(where), *(one.base for one in calls), *arrays, *inner)
-        every = [node for node in changed if node.text not in own]
+        every = [node for node in changed if reductions.outlives(node, calls, own)]
         served = self._served(self._placement.loops_around(placed))
         every = every or [one.base for one in self._led_to(where) if one.base.text not in own]
         left = [node for node in every if not served.issuperset(reductions.spoken_of(node, calls))]
@@ -251,7 +251,8 @@ class Suspects(UpdatedVariables):
         path, calls = placed.statement, list(self._handed(placed.statement))
         own = own_of(path, self._placement.around(placed))
         every = (*updates.changed(path), *(one.base for one in calls))
-        names = (reductions.spoken_of(one, calls) for one in every if one.text not in own)
+        left = [one for one in every if reductions.outlives(one, calls, own)]
+        names = (reductions.spoken_of(one, calls) for one in left)
         return list(dict.fromkeys(one for each in names for one in each))
 
     def in_caller(

@@ -100,3 +100,14 @@ def test_what_is_set_through_parameters_is_to_be_kept_nowhere(tmp_path: Path) ->
     source = GIVEN.replace("CLAUSES", "").replace("UPDATE", "acc->sum += v; *low = v;")
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
     assert "written back" not in line
+
+
+@pytest.mark.slow
+def test_a_pointer_that_each_iteration_makes_leads_to_what_outlives_it(tmp_path: Path) -> None:
+    made = SOURCE.replace(", *p = &acc", "").replace("BEFORE", "Acc *p = &acc;")
+    source = made.replace("UPDATE", "push(p, expf(x[i]));").replace("= *p", "= acc")
+    clause = "reduction(+: acc.sum)"
+    (line,) = said(source.replace("CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    assert line.endswith(f": {clause} [in k]")
+    strict = Options(strategy=COLLECT, strict=True)
+    assert said(source.replace("CLAUSE", clause), tmp_path, strict) == []
