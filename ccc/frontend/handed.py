@@ -201,6 +201,8 @@ def _by_lambda(
             every = list(updates.changes_of(body, name))
             is_stepped = updates.is_stepped(every, others, own)
             yield HandedOver(base, called, (update,), is_stepped, body)
+    for base, name, text, how in lambdas.changed_through_pointers(function, body):
+        yield HandedOver(base, called, (Update(name, kept.get(text, how), by),), within=body)
     for one in handed_over(body, named, depth - 1):
         if lambdas.is_reached(function, one.base):
             yield one._replace(within=one.within or body)

@@ -67,6 +67,31 @@ def is_reached(function: Node, variable: Node) -> bool:
     return b"&" + name in words or (b"&" in words and name not in words)
 
 
+def changed_through_pointers(
+    function: Node, body: Node
+) -> Iterator[tuple[Node, bytes, bytes, str | None]]:
+    """What the body of a lambda changes through pointers that it makes for itself, ``[p = &sum]``:
+    the variable, the name of that or of its member, what stands there, and by which operator."""
+    led_to: dict[bytes, Node] = {}
+    for one in every_node(function.child_by_field_name("captures") or function):
+        if one.type == "lambda_capture_initializer" and one.named_child_count > 1:
+            name, value = one.named_children[0], one.named_children[-1]
+            is_address = value.type == "pointer_expression" and value.children[0].type == "&"
+            base = updates.whole(value.child_by_field_name("argument")) if is_address else None
+            if base is not None:
+                led_to[name.text or b""] = base
+    for change in updates.every(body, lambda node: node.type in updates.CHANGES):
+        place = updates.place_of(change)
+        text = updates.text_of(place) if place is not None else b""
+        for pointer, base in led_to.items():
+            way = pointer + b"->"
+            if text == b"*" + pointer:
+                yield base, base.text or b"", text, updates.operator(change)
+            elif text.startswith(way):
+                member = b"%s.%s" % (base.text, text.removeprefix(way))
+                yield base, member, text, updates.operator(change)
+
+
 def is_handed_on(function: Node) -> bool:
     """Whether a lambda is given to a function, which calls it by another name."""
     around = function.parent

@@ -209,3 +209,11 @@ def test_what_turns_of_a_loop_hand_on_that_calls_a_lambda_is_named(tmp_path: Pat
     line = said(INSIDE, tmp_path, Options(strategy=COLLECT))[-1]
     assert 'the path computes ("most", k.cu:12, PTX line' in line
     assert ": max.f32 " in line
+
+
+def test_what_is_changed_through_a_pointer_that_it_makes_for_itself(tmp_path: Path) -> None:
+    updates, captured = "*p += v; if (v > *q) *q = v; c += 1;", "[p = &sum, q = &most, &c = count]"
+    (line,) = told(tmp_path, updates, captured=captured)
+    clauses = "reduction(+: sum) reduction(max: most)"
+    assert line.endswith(f": {clauses} [in k]")
+    assert told(tmp_path, updates, clauses, captured=captured) == []
