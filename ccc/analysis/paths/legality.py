@@ -259,8 +259,8 @@ def _ways_out(around: Path, blocks: Collection[str], apart: str, facts: Facts) -
 
 
 IN_A_VARIABLE = (
-    "keep it in a variable, with a reduction on the loop, and write that back behind the loop, or "
-    "use an atomic"
+    "if all only update it, keep it in a variable, with a reduction on the loop, and write that "
+    "back behind the loop, or use an atomic"
 )
 """Of memory that iterations update as a reduction does: a reduction is of no memory."""
 
@@ -290,6 +290,8 @@ def check_independence(path: CheckedPath, invariant_stores: InvariantStores, fac
             advice = f"let {called(shared)} use atomics, or give it other memory in each of them"
         elif stores[what].is_updated(shared):
             advice = IN_A_VARIABLE
+            if what == "iteration":
+                advice += "; if one needs it of another, remove the annotation"
         if what == "turn":
             advice += ', or mark the loop "ccc while", whose turns may depend on one another'
         raise Refused(
