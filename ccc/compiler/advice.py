@@ -146,7 +146,8 @@ DECLINED = {
         "is read before it; or ask for strategy(queue)"
     ),
     "how often the loop in it turns is not known": (
-        "read begin and bound at the beginning of the path, before anything is stored; "
+        "read begin and bound at the beginning of the path, before anything is stored, and if nvcc "
+        'has unrolled that loop, write "#pragma unroll 1" before it; '
         "or ask for strategy(queue)"
     ),
     "the loop in it turns equally often": (
