@@ -266,6 +266,8 @@ class UpdatedVariables(MarkedStatements):
             one == name or one.startswith(f"{name}.") for one in self.made_more_of(at)
         ):
             return True
+        if any(elements.by_element(how) == "" for how in self._operations(path, name.encode())):
+            return True  # elements are set to what is no update
         is_set = any(True for _ in updates.changes_of(path, name.encode()))
         return is_set and not behind.is_set_anew(loop, name.encode())
 

@@ -188,3 +188,32 @@ def test_a_number_that_is_found_beside_a_sum_is_named(tmp_path: Path) -> None:
     )
     assert '("sum", k.cu:9, PTX line' in line
     assert line.endswith("say so on the loop of line 3: reduction(+: sum) [in k]")
+
+
+BEST = """struct Best { float d[4]; int id[4]; int n; };
+__device__ void insert(Best &b, float d, int id) {
+    if (d >= b.d[3]) return;
+    int k = 3;
+    while (k > 0 && b.d[k - 1] > d) { b.d[k] = b.d[k - 1]; b.id[k] = b.id[k - 1]; k--; }
+    b.d[k] = d; b.id[k] = id; b.n++;
+}
+__global__ void __launch_bounds__(128) k(const float *x, float *y, int n) {
+    Best b; b.n = 0;
+    for (int k = 0; k < 4; k++) { b.d[k] = 9; b.id[k] = -1; }
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 128) {
+#pragma ccc if
+        if (x[i] > 0.5f) insert(b, logf(x[i]), i);
+    }
+    for (int k = 0; k < 4; k++) y[4 * threadIdx.x + k] = b.d[k] + b.id[k];
+    y[4 * 128 + threadIdx.x] = b.n;
+}
+"""
+
+
+@pytest.mark.slow
+def test_elements_that_a_function_moves_are_no_reductions(tmp_path: Path) -> None:
+    (line,) = said(BEST, tmp_path, Options(strategy=COLLECT))
+    assert "reduction(op" not in line
+    assert 'update "b.d", "b.id" and "b.n" by those behind the branch' in line
+    assert "remove the annotation [in k]" in line

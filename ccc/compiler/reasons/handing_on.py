@@ -214,7 +214,7 @@ def _in_strategy_of_calls(asked: Inquiry, names: Sequence[str]) -> str:
     if found is None or _is_for_tiles(asked.remark.asked) or behind.goes_on(found[0]):
         return ""
     others = (one for one in _others(asked) if one.partition(".")[0] not in names)
-    every = [*names, *others]
+    every = list(dict.fromkeys([*names, *others]))
     if not all(behind.can_follow(*found, one.partition(".")[0].encode()) for one in every):
         return ""
     return (_WAYS[Where.INSIDE] if len(every) == 1 else _EACH_INSIDE).format(all_of(every))
