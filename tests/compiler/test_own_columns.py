@@ -17,9 +17,11 @@ NAME(const float *__restrict__ x, const int *__restrict__ row, int *y, int *lock
     __shared__ int h[16][64];
     const int stride = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     const int lane = threadIdx.x & 31;
-    int *mine = y + 16 * thread;
+    int *mine = y + 16 * thread, turn = 0, count = 0;
 #pragma ccc for
     for (int i = thread; i < n; i += stride) {
+        turn = turn == 6 ? 0 : turn + 1;
+        ++count;
 #pragma ccc if
         if (x[i] > 0.9f) {
             float t = x[i];
@@ -38,6 +40,12 @@ OWN = {
     "made_before_the_loop": ("mine[row[i] & 15]++;", "mine"),
     "found_there": ("y[row[i] * 64 + threadIdx.x] ^= bin;", "y"),
 }
+COMPUTED = {
+    "by_some_bits": ("h[i >> 6 & 7][threadIdx.x]++;", "h"),
+    "by_a_remainder": ("y[i % 10 * stride + thread] += 3;", "y"),
+    "by_a_quotient": ("h[threadIdx.x / 32][lane + i / 128 & 31] ^= bin;", "h"),
+    "in_turn": ("mine[turn] += bin;", "mine"),
+}
 OTHER = {
     "of_the_iteration": "y[i] += bin;",
     "beside_what_is_read": "y[row[i] + i] += bin;",
@@ -45,24 +53,31 @@ OTHER = {
     "only_written": "y[bin * stride + thread] = 1;",
     "of_all_threads": "y[bin]++;",
     "row_of_a_table": "y[row[blockIdx.x * 9 + n] * 32 + i]++;",
+    "of_the_turn": "y[i / stride * stride + thread] += 3;",
+    "counted": "mine[count * 16 * stride] ^= bin;",
+    "in_another_row": "y[(i & ~31) + (i + 1 & 31) + threadIdx.x] += bin;",
+    "of_a_width_that_is_not_known": "y[i % n * stride + thread] += bin;",
+    "row_and_column": "y[i / n * 64 * n + i % n * 64 + threadIdx.x] += bin;",
     "locked": "while (atomicCAS(&lock[bin], 0, 1)); h[bin][threadIdx.x]++; __threadfence();"
     " atomicExch(&lock[bin], 0);",
 }
 
 
 def test_who_changes_what_is_the_threads_own_is_told(tmp_path: Path) -> None:
-    every = {**{name: code for name, (code, _) in OWN.items()}, **OTHER}
+    known = {**OWN, **COMPUTED}
+    every = {**{name: code for name, (code, _) in known.items()}, **OTHER}
     source = "".join(
         KERNEL.replace("NAME", name).replace("CHANGE", code) for name, code in every.items()
     )
     lines = said(source, tmp_path, Options(strategy=COLLECT))
     told = [line for line in lines if "may lose" in line]
-    assert len(told) == len(OWN), "\n".join(told)
-    for line, (name, (_, variable)) in zip(told, OWN.items(), strict=True):
-        place = source[: source.index(OWN[name][0])].count("\n") + 1
+    assert len(told) == len(known), "\n".join(told)
+    for line, (name, (_, variable)) in zip(told, known.items(), strict=True):
+        more = "what is read" if name in OWN else "what comes again in other iterations"
+        place = source[: source.index(known[name][0])].count("\n") + 1
         head = (
             f"k.cu:{place - 5}:1: remark: path may lose what it writes: it changes what lies at an "
-            f'address made from threadIdx.x and from what is read ("{variable}", k.cu:{place}, PTX '
+            f'address made from threadIdx.x and from {more} ("{variable}", k.cu:{place}, PTX '
         )
         tail = (
             "and tasks of one thread, which have its threadIdx.x, may run at the same time; use an "

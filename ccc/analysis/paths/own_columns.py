@@ -5,17 +5,19 @@
 In the original code one thread alone comes to a column, with one iteration after the other. A task
 has the number of the thread that came to the branch, and so have the other tasks of that thread,
 which other lanes may run at the same time: of two that come to one place, one change is lost. By
-the promise iterations come to different places. That is seen to be so where the address is made
-from the counter; where it is made from the thread's number and from what is read, users are told.
+the promise iterations come to different places. Where the address is made from the thread's number
+and from what is read, users are told; and where it is made from that and from what iterations
+compute, and several of them are seen to come to one place, as to ``h[i & 7][threadIdx.x]``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ccc.analysis.defuse import trace
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.callee_accesses import differs, is_access, operand_of
+from ccc.analysis.paths.coming_again import comes_again
 from ccc.analysis.paths.model import CheckedPath, at, instructions_of
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand, Register, Special, registers
@@ -40,9 +42,10 @@ def own_columns(path: CheckedPath, facts: Facts) -> str | None:
     accesses = [one for one in region if is_access(one, facts)]
     read = {_place(one) for one in accesses if one.name == "ld"} - {None}
     for store in accesses:
-        if store.name == "st" and _place(store) in read and (name := _own(store, path, facts)):
+        if store.name == "st" and _place(store) in read and (own := _own(store, path, facts)):
+            name, more = own
             return (
-                f"it {OWN_COLUMNS} {name} and from what is read{at(store)}, and tasks of one "
+                f"it {OWN_COLUMNS} {name} and from {more}{at(store)}, and tasks of one "
                 f"thread, which have its {name}, may run at the same time; use an atomic operation "
                 "where two of them may come to one place, or remove the annotation"
             )
@@ -54,42 +57,46 @@ def _place(access: Instruction) -> tuple[str, Address] | None:
     return (access.space, address) if isinstance(address, Address) else None
 
 
-def _own(access: Instruction, path: CheckedPath, facts: Facts) -> str:
-    """By which number of the thread an address is its own, in CUDA's words, if what lanes read
-    decides besides, each for itself, and nothing else does that differs between iterations."""
+def _own(access: Instruction, path: CheckedPath, facts: Facts) -> tuple[str, str] | None:
+    """By which number of the thread an address is its own, in CUDA's words, and what decides
+    besides: what lanes read, each for itself, or what comes again in other iterations."""
     loop = path.loop.loop
     inside = set(instructions_of(loop.blocks, facts))
     carried = facts.liveness.live_in(loop.header)
     names: set[str] = set()
     reads: list[Instruction] = []
-    worklist, seen = (
-        [*_made(access, registers(operand_of(access, "addr")), facts)],
-        set[Instruction](),
-    )
+    counts = False
+    worklist = [(access, one) for one in registers(operand_of(access, "addr"))]
+    seen = set(worklist)
     while worklist:
-        register, maker = worklist.pop()
-        if maker in inside and register in carried:
-            return ""
-        if maker in seen:
+        makers = list(_made(*worklist.pop(), facts))
+        if any(maker in inside and register in carried for register, maker in makers):
+            counts = True
             continue
-        seen.add(maker)
-        if differs(maker) or maker.name in LOADS:
-            reads += [maker] if maker in inside else []
-            continue
-        names.update(one.name for one in maker.specials())
-        worklist += _made(maker, maker.used(), facts)
+        for _, maker in makers:
+            if differs(maker) or maker.name in LOADS:
+                reads += [maker] if maker in inside else []
+                continue
+            names.update(one.name for one in maker.specials())
+            found = {(maker, one) for one in maker.used()} - seen
+            seen |= found
+            worklist += found
     own = sorted(one for one in names if SPECIAL_REGISTERS[one].varies == LANE)
-    is_read = any(_is_of_a_lane(one, facts) for one in reads)
-    return own[0].lstrip("%").replace("tid", "threadIdx") if own and is_read else ""
+    if not own or (counts and not comes_again(access, loop, facts)):
+        return None
+    name = own[0].lstrip("%").replace("tid", "threadIdx")
+    if any(_is_of_a_lane(one, facts) for one in reads):
+        return name, "what is read"
+    return (name, "what comes again in other iterations") if counts else None
 
 
 def _made(
-    user: Instruction, read: Iterable[Register], facts: Facts
+    user: Instruction, read: Register, facts: Facts
 ) -> Iterator[tuple[Register, Instruction]]:
-    """What may have made the registers that an instruction reads, as they are there: nvcc may count
-    in the register that held the number of the thread."""
+    """What may have made a register that an instruction reads, as it is there: nvcc may count in
+    the register that held the number of the thread."""
     made = facts.reaching.of_uses(facts.homes[user])
-    return ((one, each.instruction) for one in set(read) for each in made.get((user, one), ()))
+    return ((read, each.instruction) for each in made.get((user, read), ()))
 
 
 def _is_of_a_lane(read: Instruction, facts: Facts) -> bool:

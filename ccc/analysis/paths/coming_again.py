@@ -1,0 +1,174 @@
+"""Whether several iterations of a thread come to one place, which they compute.
+
+    and.b32 %r8, %r5, 7;                    // h[i & 7][threadIdx.x]
+    shl.b32 %r9, %r8, 8;
+    add.s32 %r10, %r9, %r2;                 // and h + 4 * threadIdx.x
+    ld.shared.f32 %f1, [%r10];
+
+Some iterations are gone through as a thread would, with numbers for what is only known when the
+kernel runs: small ones for parameters, and then large ones. What is read is taken to be the same
+each time. So this is no proof, and serves for what users are told.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from zlib import crc32
+
+from ccc.analysis.constant_trip_count import trip_count
+from ccc.analysis.defuse import Definition, trace
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.callee_accesses import operand_of
+from ccc.analysis.paths.model import instructions_of
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Address, Immediate, Operand, Register, Special, Symbol
+from ccc.ptx.opcodes import LOADS
+from ccc.ptx.operations import UNSIGNED
+from ccc.ptx.types import TYPES, number_of_type
+
+TURNS = 256
+"""So many iterations are gone through."""
+_LAUNCH = {"%tid.x": 5, "%ntid.x": 128, "%ctaid.x": 3, "%nctaid.x": 40, "%laneid": 5}
+"""What a thread finds in a usual launch; 1 elsewhere."""
+_SMALL, _LARGE = 64, 10**7
+_ADDRESSES = ("to", "global", "shared", "const", "local", "param")
+_OPERATIONS: dict[str, Callable[..., int]] = {
+    "mov": int, "cvt": int, "cvta": int, "neg": operator.neg, "not": operator.invert,
+    "add": operator.add, "sub": operator.sub, "and": operator.and_, "or": operator.or_,
+    "xor": operator.xor, "min": min, "max": max, "mul": operator.mul,
+    "mad": lambda one, other, more: one * other + more,
+    "shl": lambda value, by: value << min(by, 64), "shr": lambda value, by: value >> min(by, 64),
+    "div": lambda one, by: abs(one) // abs(by) * (1 if (one < 0) == (by < 0) else -1),
+    "rem": lambda one, by: abs(one) % abs(by) * (-1 if one < 0 else 1),
+}  # fmt: skip
+_RELATIONS: dict[str, Callable[[int, int], bool]] = {
+    one: getattr(operator, one) for one in ("eq", "ne", "lt", "le", "gt", "ge")
+}
+
+
+class _Unknown(Exception):
+    """A number that nothing is known of."""
+
+
+def comes_again(access: Instruction, loop: Loop, facts: Facts) -> bool:
+    """Whether a thread comes to the address of an access in several iterations of a loop.
+
+    Args:
+        access: an access in the loop.
+        loop: the loop.
+        facts: the function's analyses.
+    """
+    turns = min(trip_count(loop, facts) or TURNS, TURNS)
+    try:
+        found = [_places(access, _Thread(loop, facts, size), turns) for size in (_SMALL, _LARGE)]
+    except (_Unknown, ArithmeticError, RecursionError):
+        return False
+    return all(len(places) < turns for places in found)
+
+
+def _places(access: Instruction, thread: _Thread, turns: int) -> set[int]:
+    """The addresses of an access in so many iterations."""
+    address = operand_of(access, "addr")
+    found: set[int] = set()
+    for _ in range(turns):
+        found.add(thread.read(address.base if isinstance(address, Address) else address, access))
+        thread.go_on()
+    return found
+
+
+class _Thread:
+    """What a thread computes in an iteration of a loop; numbers that are drawn are about as large
+    as ``size``."""
+
+    def __init__(self, loop: Loop, facts: Facts, size: int):
+        self._facts, self._size, self._loop = facts, size, loop
+        written = {r for i in instructions_of(loop.blocks, facts) for r in i.defined()}
+        self._carried = facts.liveness.live_in(loop.header) & written
+        self._begins: dict[Register, int] = {}
+        """What the iteration has of the one before, as far as it was asked for."""
+        self._made: dict[tuple[Instruction, Register], int | None] = {}
+        """What the iteration has computed, None where that is not over."""
+
+    def go_on(self) -> None:
+        """Begin the next iteration."""
+        if len(self._loop.latches) != 1:
+            raise _Unknown
+        (latch,) = self._loop.latches
+        later: dict[Register, int] = {}
+        while waiting := self._begins.keys() - later.keys():
+            for one in waiting:
+                last = self._facts.reaching.at_bottom(latch, one)
+                if not all(each.label in self._loop.blocks for each in last):
+                    raise _Unknown  # not in every iteration
+                later[one] = self._made_by(last, one)
+        self._begins = later
+        self._made.clear()
+
+    def read(self, operand: Operand, reader: Instruction) -> int:
+        """What an operand is where an instruction reads it."""
+        if isinstance(operand, Immediate) and operand.integer is not None:
+            return operand.integer
+        if isinstance(operand, Special):
+            return _LAUNCH.get(operand.name, 1)
+        if isinstance(operand, Symbol):
+            return self._drawn(operand.name) + operand.offset
+        if not isinstance(operand, Register):
+            raise _Unknown
+        made = self._facts.reaching.of_uses(self._facts.homes[reader])
+        return self._made_by(made[reader, operand], operand)
+
+    def _made_by(self, makers: Sequence[Definition], register: Register) -> int:
+        """A register, which some definitions may have made."""
+        before = self._facts.reaching.at_top(self._loop.header, register)
+        if register in self._carried and {*makers} == {*before}:
+            if register not in self._begins:
+                first = [one for one in before if one.label not in self._loop.blocks]
+                self._begins[register] = self._made_by(first, register)
+            return self._begins[register]
+        if len(makers) == 1 and makers[0].instruction.guard is None:
+            return self._computed(makers[0].instruction, register)
+        found = trace([register], self._facts.makers, lambda maker, _: maker.used()) or ()
+        if not self._carried.isdisjoint(one for one in found if isinstance(one, Register)):
+            raise _Unknown
+        return self._drawn(register.name)
+
+    def _computed(self, maker: Instruction, register: Register) -> int:
+        key = maker, register
+        if key not in self._made:
+            self._made[key] = None
+            self._made[key] = self._result(maker, register)
+        found = self._made[key]
+        if found is None:
+            raise _Unknown
+        return found
+
+    def _result(self, maker: Instruction, register: Register) -> int:
+        if maker.name in LOADS:
+            is_parameter = maker.space == "param"
+            return self._drawn(str(maker.operands[1]) if is_parameter else register.name)
+        kinds = [one for one in maker.modifiers if one not in (*maker.types, *_ADDRESSES)]
+        if any(TYPES[name].kind not in "bus" for name in maker.types) or len(kinds) > 1:
+            raise _Unknown
+        (kind,) = kinds or [""]
+        values = [self.read(one, maker) for one in maker.operands[1:]]
+        if maker.name == "selp":
+            return values[0 if values[2] else 1]
+        read = [number_of_type(one, maker.types[-1]) for one in values]
+        if maker.name == "setp" and len(read) == 2:
+            return int(_RELATIONS[UNSIGNED.get(kind, kind)](*read))
+        if maker.name not in _OPERATIONS or kind not in ("", "lo", "hi", "wide"):
+            raise _Unknown
+        if kind == "wide":
+            read = [*read[:2], *values[2:]]
+        found = _OPERATIONS[maker.name](*read)
+        if kind == "hi" and maker.name == "mul":
+            found >>= TYPES[maker.types[-1]].bits
+        elif kind == "hi":
+            raise _Unknown
+        return found if kind == "wide" else number_of_type(found, maker.types[0])
+
+    def _drawn(self, name: str) -> int:
+        """A number that the kernel finds under a name."""
+        return self._size // 16 + crc32(name.encode()) % self._size
