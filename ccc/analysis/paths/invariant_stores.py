@@ -64,14 +64,55 @@ class InvariantStores:
         return next((call.instruction for call in called if self._may_meet_in(call)), None)
 
     def is_updated(self, shared: Instruction) -> bool:
-        """Whether the loop also writes there what it makes, as a reduction does, of what it reads
-        there."""
+        """Whether the loop also writes there what it makes of what it reads there."""
+        if self._updates(shared):
+            return True
+        here = self._at_the_same(shared)
+        loads = {operand_of(i, "addr"): i for i in here if i.name == "ld"}
+        for store in (i for i in here if i.name == "st" and operand_of(i, "addr") in loads):
+            stored = registers(operand_of(store, "use"))
+            made = trace(stored, self.facts.makers, lambda maker, _: maker.used()) or frozenset()
+            if not made.isdisjoint(loads[operand_of(store, "addr")].defined()):
+                return True
+        return False
+
+    def is_only_updated(self, shared: Instruction) -> bool:
+        """Whether that is as a reduction does, and all that it does with what it reads there."""
+        updates = self._updates(shared)
+        here = self._at_the_same(shared)
+        passed = {r for i in here if i.name == "ld" for r in i.defined()}
+        passed.update(r for i in updates for r in i.defined())
+        return all(
+            i in updates or i in here for i in self._inside if not passed.isdisjoint(i.used())
+        )
+
+    def is_counted(self, shared: Instruction, path: str) -> bool:
+        """Whether it adds the same there each time that it comes to a path, whatever that does."""
+        updates = self._updates(shared)
+        always = self.facts.post_dominators
+        stores = [i for i in self._at_the_same(shared) if i.name == "st"]
+        read = {r for i in self._at_the_same(shared) if i.name == "ld" for r in i.defined()}
+        made = {r for i in self._inside for r in i.defined()} - read
+        return (
+            len(updates) == len(stores) == 1
+            and all(one.name in ("add", "sub") and one.types[0][0] in "us" for one in updates)
+            and all(made.isdisjoint(one.used()) for one in updates)
+            and all(always.dominates(self.facts.homes[one], path) for one in stores)
+        )
+
+    def _at_the_same(self, shared: Instruction) -> list[Instruction]:
+        """The accesses of the loop of which nothing tells that they are to another place."""
         same = [i for i in self._accesses(self._loop.blocks) if self._is_same(i)]
-        here = [i for i in same if self._origin(i) == self._origin(shared)]
+        return [i for i in same if self._origin(i) == self._origin(shared)]
+
+    def _updates(self, shared: Instruction) -> set[Instruction]:
+        """What makes a new value of what is read there as a reduction does, which is written
+        there."""
+        here = self._at_the_same(shared)
         read = {r for i in here if i.name == "ld" for r in i.defined()}
         stored = (r for i in here if i.name == "st" for r in registers(operand_of(i, "use")))
         makers = (maker for one in stored for maker in self.facts.makers.get(one, ()))
-        return any(updates_any(maker, read) for maker in makers)
+        return {maker for maker in makers if updates_any(maker, read)}
 
     def is_at_one_place(self, instruction: Instruction) -> bool:
         """Whether all iterations of a thread use one address there, or a few."""

@@ -263,6 +263,13 @@ IN_A_VARIABLE = (
     "back behind the loop, or use an atomic"
 )
 """Of memory that iterations update as a reduction does: a reduction is of no memory."""
+IN_A_COUNTER = "keep it in a variable, and write that back behind the loop"
+"""Of memory that iterations count in, and read: the next iteration need not wait for that."""
+IN_ORDER = (
+    "declare in the loop what only one {0} needs; where one needs what another {0} has made of it, "
+    "remove this annotation"
+)
+"""Of memory that iterations update, and read in other ways, too."""
 
 
 def check_independence(path: CheckedPath, invariant_stores: InvariantStores, facts: Facts) -> None:
@@ -289,12 +296,18 @@ def check_independence(path: CheckedPath, invariant_stores: InvariantStores, fac
         if shared.effects & Effect.CALL:
             advice = f"let {called(shared)} use atomics, or give it other memory in each of them"
         elif stores[what].is_updated(shared):
-            advice = IN_A_VARIABLE
-            if what == "iteration":
-                advice += "; if one needs it of another, remove the annotation"
+            advice = _kept(shared, what, stores[what], path)
         if what == "turn":
             advice += ', or mark the loop "ccc while", whose turns may depend on one another'
         raise Refused(
             f"all {what}s of the loop use the same memory, and are not independent{at(shared)}; "
             f"{advice}"
         )
+
+
+def _kept(shared: Instruction, what: str, stores: InvariantStores, path: CheckedPath) -> str:
+    """What to do about memory that iterations, or turns, update."""
+    if stores.is_only_updated(shared):
+        others = "; if one needs it of another, remove the annotation"
+        return IN_A_VARIABLE + others * (what == "iteration")
+    return IN_A_COUNTER if stores.is_counted(shared, path.entry) else IN_ORDER.format(what)
