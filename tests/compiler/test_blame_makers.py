@@ -68,3 +68,54 @@ SEVERAL = """__global__ void k(const float *x, float *y, int n) {
 def test_of_many_variables_on_a_line_those_of_the_type_are_named(tmp_path: Path) -> None:
     *_, line = said(SEVERAL, tmp_path, Options(strategy=COLLECT))
     assert '("most" or "all", k.cu:6, ' in line
+
+
+RUNS = """__global__ void __launch_bounds__(64)
+k(const int *__restrict__ key, const float *__restrict__ x, float *y, int m) {
+    int t = threadIdx.x, run = 0, before = -1;
+    float last = 0, cost = 0;
+#pragma ccc forCLAUSE
+    for (int i = 0; i < m; ++i) {
+        float now = x[t * m + i];
+        run = key[t * m + i] == before ? run + 1 : 1;
+        before = key[t * m + i];
+#pragma ccc if
+        if (run > 2) {
+            for (int k = 0; k < 20; ++k) now = sqrtf(now + k);
+            ADD
+        }
+        SET
+    }
+    y[t] = cost;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("add", "behind", "advice"),
+    [
+        ("cost += now * run;", "", "it up, say so on the loop of line 5: {}"),
+        (
+            "cost += now - last;",
+            "last = x[t * m + i];",
+            "it up, say so on the loop of line 5: {}",
+        ),
+        (
+            "cost += now - last;",
+            "last = now;",
+            'if no iteration needs "last", from which "cost" is made, of another',
+        ),
+        ("last = now + 1; cost += now - last * 3;", "", ""),
+    ],
+)
+def test_what_a_sum_is_made_from_is_in_no_way_if_the_head_sets_it(
+    add: str, behind: str, advice: str, tmp_path: Path
+) -> None:
+    source = RUNS.replace("ADD", add).replace("SET", behind)
+    (line,) = said(source.replace("CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    clause = "reduction(+: cost)"
+    assert advice.format(clause) in line
+    if "{}" in advice:
+        named = source.replace("CLAUSE", f" {clause}")
+        assert said(named, tmp_path, Options(strategy=COLLECT)) == []
