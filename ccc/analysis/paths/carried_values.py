@@ -27,6 +27,7 @@ from ccc.analysis.paths.reductions import (
     find_sum,
     flushes,
 )
+from ccc.analysis.paths.wanted_operations import clauses_wanted
 from ccc.analysis.polled import roots
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.markers import Marker
@@ -111,7 +112,10 @@ def refuse_value_of_path(
             "decide before the path whether to go on"
         )
     unset = _unset_hint(path, facts)
-    told, hint = unset or (_updater(path, maker, culprit, facts), reduction_hint(path, facts))
+    told, hint = unset or (
+        (setter := _updater(path, maker, culprit, facts)),
+        reduction_hint(path, facts, setter),
+    )
     raise Refused(
         "the next iteration, or the code after the loop, needs a value that the path computes"
         f"{at(told)}; {hint}"
@@ -380,10 +384,13 @@ def _bases(instruction: Instruction) -> set[Register]:
     return {one.base for one in _addresses(instruction) if isinstance(one.base, Register)}
 
 
-def reduction_hint(path: CheckedPath, facts: Facts) -> str:
-    """What clause would serve for a value that is carried, or why one that is there does not."""
+def reduction_hint(path: CheckedPath, facts: Facts, setter: Instruction | None = None) -> str:
+    """What clause would serve for a value that is carried, and that ``setter`` makes, or why one
+    that is there does not."""
     declared = declared_operations(path.loop.marker)
     if not declared:
+        if setter is not None and (wanted := clauses_wanted(path, setter, facts)):
+            return wanted
         misfit = _misfit(path, facts)
         read = TO_READ_BEHIND.format(at(misfit.instruction)) if misfit and misfit.is_read else ""
         return REDUCTION_HINT + read

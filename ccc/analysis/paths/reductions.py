@@ -88,6 +88,18 @@ def find_sum(register: Register, loop: Loop, facts: Facts) -> Accumulator | None
     return web if web is not None and web.operation in OPERATIONS else None
 
 
+def find_sums(loop: Loop, facts: Facts) -> list[Accumulator]:
+    """All that would be one of those."""
+    touching = _touching(loop, facts)
+    written = {r for one in instructions_of(loop.blocks, facts) for r in one.defined()}
+    found: list[Accumulator] = []
+    for register in sorted(facts.liveness.live_in(loop.header) & written, key=lambda one: one.name):
+        if not any(register in one.registers for one in found):
+            web = _web(register, touching, loop, facts)
+            found += [web] if web is not None and web.operation in OPERATIONS else []
+    return found
+
+
 def _touching(loop: Loop, facts: Facts) -> dict[Register, list[Instruction]]:
     """The instructions of a loop that read or write each register."""
     touching: dict[Register, list[Instruction]] = {}

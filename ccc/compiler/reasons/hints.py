@@ -18,6 +18,7 @@ from ccc.analysis.paths.continuation import OF_ATOMIC
 from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES, SUMS, SUMS_HINT, TO_SHARE
 from ccc.analysis.paths.leading_out import LEAVES_TURNS
 from ccc.analysis.paths.parting import BY_ONE, DECIDES
+from ccc.analysis.paths.wanted_operations import NOTHING_ELSE
 from ccc.compiler.advice import FROM_COUNTER, IF_FROM_COUNTER
 
 
@@ -62,6 +63,10 @@ class Hint(Enum):
 CLAUSES = (Hint.REDUCTION, Hint.MISUSED)
 """Those that are about the clauses of the loop. A reason has one of them at most."""
 PATTERNS = {
+    Hint.REDUCTION: (
+        f"{re.escape(REDUCTION_HINT)}|"
+        + NOTHING_ELSE.format("(?:it|them)", r"((?: ?reduction\(\S+ variables?\))+)")
+    ),
     Hint.MISUSED: r"the variable of a reduction \((.*?)\).*?(?=; or ask for strategy|$)",
     Hint.PROMISE: (
         r", or promise noalias\(a, b\) of the pointers read in PTX line ([\d, ]+) "
@@ -79,7 +84,6 @@ PATTERNS = {
     **{
         hint: re.escape(words)
         for hint, words in (
-            (Hint.REDUCTION, REDUCTION_HINT),
             (Hint.IN_THE_WAY, "in the way is"),
             (Hint.FLUSHED, "minima and maxima of floats are none under -ftz=true"),
             (Hint.OF_ATOMIC, OF_ATOMIC),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ccc.frontend.variables import Suspects
     from ccc.remark import Remark
 
+_OPERATION = re.compile(r"reduction\((\S+):")
 ON_LOOP = "say so on the loop"
 REMOVE = "remove the annotation"
 """Where nothing else serves, or what may is asked for already: why that does not is told by
@@ -66,6 +68,14 @@ class Inquiry:
         """The annotated statement, and the annotated loop around it, or that itself if it has
         none."""
         return self.suspects.statements(self.at)
+
+    @property
+    def proven(self) -> list[str]:
+        """The operations of reductions that would serve, as clauses have them, where PTX tells;
+        that of the instruction that is shown first."""
+        slot = self.reason.slot(Hint.REDUCTION)
+        given = slot.given[0] if slot and slot.given else None
+        return _OPERATION.findall(given) if given else []
 
     @property
     def misused(self) -> HintSlot | None:

@@ -21,15 +21,11 @@ from ccc.compiler.reasons.reduction_clauses import (
 from ccc.compiler.reasons.topics import Topic
 from ccc.frontend.pragmas import REDUCTIONS
 
-_SEVERAL = (
-    f"if the loop only adds them up, or keeps the least or the most, {ON_LOOP}: "
-    "reduction(op: variables); else declare in the loop those that no iteration needs of another, "
-    f"or {REMOVE}"
-)
-_ALL_OWN = (
-    f"if the loop only adds up what it hands on, or keeps the least or the most, {ON_LOOP}: "
-    "reduction(op: variables); else declare in the loop what no iteration needs of another, "
-    f"or {REMOVE}"
+_THEM = ("them", "adds them up", "those")
+_ALL = ("what it hands on", "adds up what it hands on", "what")
+_ANY = (
+    f"if the loop only {{}}, {ON_LOOP}: {{}}; else declare in the loop {{}} that no iteration needs "
+    f"of another, or {REMOVE}"
 )
 
 
@@ -46,7 +42,7 @@ def with_wanted(asked: Inquiry) -> Inquiry:
     if names:
         return asked.with_clause(_of_several(asked))
     behind = suspects.unnamed(at, around=True)
-    return asked.with_clause(naming_all(behind) if behind else _ALL_OWN)
+    return asked.with_clause(naming_all(behind) if behind else _any_of(asked, *_ALL))
 
 
 def _only_ends(asked: Inquiry, name: str) -> bool:
@@ -150,7 +146,15 @@ def _operation(asked: Inquiry, name: str) -> str | None:
     if operation is not None:
         return operation
     behind = asked.suspects.unnamed(asked.at, around=True)
-    return next((by for by, one in behind if one == name and by in KEEPS), None)
+    kept = next((by for by, one in behind if one == name and by in KEEPS), None)
+    return kept or (asked.proven[0] if asked.proven and [*asked.names] == [name] else None)
+
+
+def _any_of(asked: Inquiry, them: str, adds_them_up: str, own: str) -> str:
+    """What to say of variables of which nobody knows which one is updated by which operation."""
+    known = asked.proven
+    does = f"updates {them}" if known else f"{adds_them_up}, or keeps the least or the most"
+    return _ANY.format(does, clauses_of((one, "variables") for one in known or ["op"]), own)
 
 
 def _of_several(asked: Inquiry) -> str:
@@ -162,6 +166,6 @@ def _of_several(asked: Inquiry) -> str:
     if rest and all(suspects.is_no_reduction(at, one) for one in rest):
         return with_own(asked, rest, clauses)
     if len(rest) != 1 or not clauses:
-        return _SEVERAL
+        return _any_of(asked, *_THEM)
     told = f"{own(asked, rest[0])}, and if the loop only updates the rest, {ON_LOOP}: "
     return or_led_out(asked, told + clauses_of(clauses), rest[0])
