@@ -24,8 +24,8 @@ from ccc.frontend.pragmas import REDUCTIONS
 _THEM = ("them", "adds them up", "those")
 _ALL = ("what it hands on", "adds up what it hands on", "what")
 _ANY = (
-    f"if the loop only {{}}, {ON_LOOP}: {{}}; else declare in the loop {{}} that no iteration needs "
-    f"of another, or {REMOVE}"
+    f"if the loop only {{}}, {ON_LOOP}: {{}}; else declare in the loop {{}} that no iteration "
+    f"needs of another, or {REMOVE}"
 )
 
 
