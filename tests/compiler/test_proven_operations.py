@@ -61,3 +61,54 @@ def test_ptx_tells_by_which_operation_a_variable_is_updated(
         assert "reduction(max: variables)" in line
     named = source.replace("CLAUSE", clause)
     assert said(named, tmp_path, Options(strategy=COLLECT)) == []
+
+
+BOX = """struct Point { float x, y; };
+struct Box { float low, high; Point a; };
+template <class F> class Hidden { float v = 0; public: F f;
+    __device__ void add(float x) { v = f(v, x); } __device__ float get() { return v; } };
+struct Sum { __device__ float operator()(float a, float b) { return a + b; } };
+__device__ Box joined(Box b, float x) {
+    return {fminf(b.low, x), fmaxf(b.high, x), {b.a.x, b.a.y}};
+}
+__device__ Point moved(Point p, float x) { return {p.x + x, p.y + x * 2}; }
+__global__ void __launch_bounds__(64) k(const float *x, float *y, int n) {
+    Box b{1e30f, 0, {0, 0}}; Point p{0, 0}; Hidden<Sum> h;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0) {
+            float v = x[i];
+            for (int k = 0; k < 20; k++) v = sqrtf(v + k);
+            UPDATE
+        }
+    }
+    y[threadIdx.x] = b.low + b.high + p.x * p.y + h.get();
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("update", "advice", "clause"),
+    [
+        (
+            "b = joined(b, v);",
+            'members of "b", name those on the loop, as "b.low": reduction(',
+            "reduction(min: b.low) reduction(max: b.high)",
+        ),
+        (
+            "p = moved(p, v);",
+            'members of "p", name those on the loop: reduction(+: p.x, p.y); else ',
+            "reduction(+: p.x, p.y)",
+        ),
+        ("h.add(v);", 'members of "h", update plain variables in their place, or make them', ""),
+    ],
+)
+def test_members_are_asked_for_of_structures_that_functions_give(
+    update: str, advice: str, clause: str, tmp_path: Path
+) -> None:
+    source = BOX.replace("UPDATE", update)
+    (line,) = said(source.replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    assert f"if the loop only updates {advice}" in line, line
+    if clause:
+        assert said(source.replace("CLAUSE", clause), tmp_path, Options(strategy=COLLECT)) == []

@@ -39,6 +39,7 @@ from ccc.compiler.reasons.of_members import of_members
 from ccc.compiler.reasons.of_methods import of_methods
 from ccc.compiler.reasons.of_order import of_order, of_ties
 from ccc.compiler.reasons.of_pointers import of_pointers
+from ccc.compiler.reasons.of_proven import of_proven
 from ccc.compiler.reasons.promised import promised
 from ccc.compiler.reasons.recursive import as_a_loop
 from ccc.compiler.reasons.respelled import named_narrow, respelled, shared_out
@@ -84,6 +85,7 @@ _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] =
     (respelled, CLAUSES),
     (of_methods, CLAUSES),
     (of_members, CLAUSES),
+    (of_proven, [Hint.REDUCTION]),
     (of_order, CLAUSES),
     (of_ties, CLAUSES),
     (of_companions, [Hint.MISUSED]),

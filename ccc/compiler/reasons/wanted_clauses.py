@@ -21,10 +21,10 @@ from ccc.compiler.reasons.reduction_clauses import (
 from ccc.compiler.reasons.topics import Topic
 from ccc.frontend.pragmas import REDUCTIONS
 
-_THEM = ("them", "adds them up", "those")
+_THEM = ("them", "adds them up", "those that")
 _ALL = ("what it hands on", "adds up what it hands on", "what")
 _ANY = (
-    f"if the loop only {{}}, {ON_LOOP}: {{}}; else declare in the loop {{}} that no iteration "
+    f"if the loop only {{}}, {ON_LOOP}: {{}}; else declare in the loop {{}} no iteration "
     f"needs of another, or {REMOVE}"
 )
 
