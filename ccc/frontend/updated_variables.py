@@ -10,6 +10,7 @@ from ccc.frontend import behind, elements, reductions, updates
 from ccc.frontend.classes import type_of_field
 from ccc.frontend.comparing import compared_by, compares
 from ccc.frontend.declared_types import floating_type, type_by_name
+from ccc.frontend.first_ones import FirstOne, first_ones
 from ccc.frontend.handed import HandedOver, by_own_methods, handed_over, passed_on
 from ccc.frontend.lambdas import outermost
 from ccc.frontend.marked_statements import MarkedStatements
@@ -225,6 +226,14 @@ class UpdatedVariables(MarkedStatements):
         for one in every:
             if placed and placed.statement.start_byte <= one.branch.start_byte:
                 return one.names, Span(*self._line_of(one.branch)), one.alone
+        return None
+
+    def first_one(self, at: Span) -> tuple[FirstOne, Span] | None:
+        """What a statement keeps where it is the least, or the first, and where."""
+        placed, loops = self._at(at), self._loops(at)[-1:]
+        for one in (one for loop in loops for one in first_ones(loop.statement)):
+            if placed and placed.statement.start_byte <= one.branch.start_byte:
+                return one, Span(*self._line_of(one.branch))
         return None
 
     def goes_with(self, at: Span, name: str) -> tuple[str, str] | None:

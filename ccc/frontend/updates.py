@@ -273,9 +273,14 @@ def extreme_branches(path: Node) -> Iterator[tuple[str, str, Node]]:
 def kept_by(branch: Node) -> list[tuple[str, str]]:
     """What a branch takes where it is less, or more, than what there is."""
     condition, taken = (branch.child_by_field_name(f) for f in ("condition", "consequence"))
-    tests = [sides(one) for one in _comparisons(condition)] if condition else []
+    return kept_where(condition, taken) if condition and taken else []
+
+
+def kept_where(condition: Node, taken: Node) -> list[tuple[str, str]]:
+    """The same where a condition holds."""
+    tests = [sides(one) for one in _comparisons(condition)]
     given: dict[bytes, set[bytes]] = {}
-    for change in every(taken, lambda node: node.type in CHANGES) if taken and tests else ():
+    for change in every(taken, lambda node: node.type in CHANGES) if tests else ():
         place, value = place_of(change), bare(change.child_by_field_name("right"))
         if place is not None and any(child.type == "=" for child in change.children):
             given.setdefault(text_of(place), set()).add(text_of(value) if value else b"")

@@ -15,6 +15,10 @@ _BY_ORDER = (
     "the order of iterations; "
 )
 _TIE = "no reduction serves {}, which decide together what is kept ({}:{}); "
+_FIRST = (
+    'no reduction serves "{name}" as long as "{test}" decides, too, what is kept ({file}:{line}); '
+    'begin with the {begin} number that there is, and ask for "{alone}" alone'
+)
 _ALONE = 'as each thread comes to equals in their order, ask for "{}" alone, which keeps the first'
 
 
@@ -32,7 +36,7 @@ def of_order(asked: Inquiry) -> Inquiry:
 
 
 def of_ties(asked: Inquiry) -> Inquiry:
-    """Where variables decide together what is kept."""
+    """Where variables decide together what is kept, or whether there was anything before."""
     found = asked.suspects.tie(asked.at)
     if found is None or asked.reason.topic is not Topic.CARRIED:
         return asked
@@ -48,3 +52,18 @@ def of_ties(asked: Inquiry) -> Inquiry:
     else:
         told += or_led_out(asked, all_own(asked, names), *names)
     return asked.settled(told).naming(names)
+
+
+def of_first_ones(asked: Inquiry) -> Inquiry:
+    """Where what is the least, or the most, is kept, and the first, too."""
+    found = asked.suspects.first_one(asked.at)
+    if found is None or asked.reason.topic is not Topic.CARRIED:
+        return asked
+    one, where = found
+    if one.name not in (*asked.names, *declared_in(asked)):
+        return asked
+    begin = "greatest" if one.by == "min" else "least"
+    told = _FIRST.format(**one._asdict(), file=where.file, line=where.line, begin=begin)
+    if one.name not in declared_in(asked):
+        told += f", and {ON_LOOP}: {clauses_of([(one.by, one.name)])}"
+    return asked.settled(told).naming([one.name])

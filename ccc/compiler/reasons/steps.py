@@ -37,7 +37,7 @@ from ccc.compiler.reasons.of_loops import (
 )
 from ccc.compiler.reasons.of_members import of_members
 from ccc.compiler.reasons.of_methods import of_methods
-from ccc.compiler.reasons.of_order import of_order, of_ties
+from ccc.compiler.reasons.of_order import of_first_ones, of_order, of_ties
 from ccc.compiler.reasons.of_pointers import of_pointers
 from ccc.compiler.reasons.of_proven import of_proven
 from ccc.compiler.reasons.promised import promised
@@ -88,6 +88,7 @@ _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] =
     (of_proven, [Hint.REDUCTION]),
     (of_order, CLAUSES),
     (of_ties, CLAUSES),
+    (of_first_ones, CLAUSES),
     (of_companions, [Hint.MISUSED]),
     (settled, [Hint.MISUSED]),  # or a clause is lacking, of which those behind know
     (without_reduction, [Hint.REDUCTION]),
