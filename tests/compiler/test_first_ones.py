@@ -11,7 +11,8 @@ from ccc.options import COLLECT, Options
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_headers")]
 
-SOURCE = """__global__ void __launch_bounds__(64) k(const float *x, const float **y, int *z, int n) {
+SOURCE = """__global__ void __launch_bounds__(64)
+k(const float *x, const float **y, int *z, int n) {
     const float *best = nullptr; bool any = false; int at = -1; float d = BEGIN;
 #pragma ccc for CLAUSE
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
@@ -45,11 +46,11 @@ def test_what_decides_beside_a_comparison_is_told_of(
     source = SOURCE.replace("TEST", f"{first} || {alone}").replace("BEGIN", "-1")
     (line,) = said(source.replace("CLAUSE", named), tmp_path, Options(strategy=COLLECT))
     told = (
-        f'no reduction serves "d" as long as "{first}" decides, too, what is kept (k.cu:9); begin '
+        f'no reduction serves "d" as long as "{first}" decides, too, what is kept (k.cu:10); begin '
         f'with the {begin} number that there is, and ask for "{alone}" alone'
     )
     assert told in line
-    assert named or f"{told}, and say so on the loop of line 3: reduction({by}: d)" in line
+    assert named or f"{told}, and say so on the loop of line 4: reduction({by}: d)" in line
     source = SOURCE.replace("TEST", alone).replace("CLAUSE", f"reduction({by}: d)")
     for number in ("3.4e38f", "-3.4e38f"):
         assert said(source.replace("BEGIN", number), tmp_path, Options(strategy=COLLECT)) == []
