@@ -23,6 +23,12 @@ from ccc.ir.operands import registers
 from ccc.ptx.barriers import BARRIERS, PARITY, lets_threads_go
 from ccc.ptx.opcodes import Effect
 
+AS_OFTEN = (
+    "; let every thread come to it, and each loop around it go round equally often for all, and "
+    "guard what that writes; one without work runs the annotated loop no times"
+)
+"""What to do where lanes may come to a loop again, or not, while others are in it."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReconvergencePoint:
@@ -42,7 +48,7 @@ def find_reconvergence(facts: Facts, loop: Loop) -> ReconvergencePoint | str:
     """Where to count the members of a loop, or the reason why that cannot be done."""
     waiting = _waiting_before(facts, loop)
     if waiting is not None:
-        return _reason(facts, set(), waiting)
+        return _reason(facts, loop, set(), waiting)
     guards: list[tuple[str, str]] = []
     target = loop.header
     while True:
@@ -54,13 +60,13 @@ def find_reconvergence(facts: Facts, loop: Loop) -> ReconvergencePoint | str:
         if guard is not None and not _towards(facts, guard, target):
             guard = _controller(facts, target)
         if guard is None or guard == target or not _is_guarded(facts, guard):
-            return _reason(facts, obstacles)
+            return _reason(facts, loop, obstacles)
         towards = _towards(facts, guard, target)
         if len(towards) != 1 or _enters_elsewhere(facts, guard, towards[0], target):
-            return _reason(facts, obstacles)
+            return _reason(facts, loop, obstacles)
         between = _reachable_in_this_round(facts, guard, towards[0]) & obstacles
         if between:
-            return _reason(facts, between)
+            return _reason(facts, loop, between)
         guards.append((guard, towards[0]))
         target = guard
 
@@ -149,7 +155,9 @@ def _enters_elsewhere(facts: Facts, guard: str, towards: str, target: str) -> bo
     return target in reachable(facts.graph.successors, others, stops=[guard])
 
 
-def _reason(facts: Facts, obstacles: set[str], waiting: Instruction | None = None) -> str:
+def _reason(
+    facts: Facts, loop: Loop, obstacles: set[str], waiting: Instruction | None = None
+) -> str:
     if waiting is not None and facts.callees.waits_elsewhere(waiting):
         name = callee(waiting) or "a function through a pointer"
         return (
@@ -165,9 +173,10 @@ def _reason(facts: Facts, obstacles: set[str], waiting: Instruction | None = Non
         )
     branches = [facts.blocks[label].terminator for label in sorted(obstacles)]
     at = next((f" (PTX line {b.span.line}: {b})" for b in branches if b), "")
+    as_often = AS_OFTEN if any(loop.blocks < one.blocks for one in facts.loops) else ""
     return (
         "some lanes may pass by the annotated loop and wait at a barrier, or go round an outer "
-        f"loop, while the others are in it{at}"
+        f"loop, while the others are in it{at}{as_often}"
     )
 
 
