@@ -6,6 +6,7 @@ code is as the compiler makes it; unless it can be seen that the markers changed
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -387,7 +388,7 @@ def _transform(
         made = measured(original() if original else ptx, result, options)
     done.remarks = _merged(done.remarks, made)
     done.diagnostics = _without_declined(done.diagnostics, result.remarks)
-    warn(result.complaints, options, done)
+    warn(_anew(result.complaints, options, done), options, done)
     _hint(result.hints, done)
     done.printed = result.printed
     return result.ptx
@@ -399,6 +400,23 @@ def _without_declined(diagnostics: Sequence[str], remarks: Remarks) -> list[str]
     places = {str(one.position) for mine in remarks.values() for one in mine}
     told = tuple(f"{place}: {severity}: " for place in places for severity in SEVERITIES)
     return [one for one in diagnostics if not (one.startswith(told) and DECLINED in one)]
+
+
+def _anew(complaints: Sequence[CccError], options: Options, done: DevicePass) -> list[CccError]:
+    """Without what was said of the same place, when more was marked, but for numbers: those of then
+    hold where all of that is there."""
+    said, severity = set(map(_but_numbers, done.diagnostics)), SEVERITIES[options.strict]
+    return [
+        one
+        for one in complaints
+        if _but_numbers(render(severity, one.message, one.span, one.source_line)) not in said
+    ]
+
+
+def _but_numbers(diagnostic: str) -> tuple[str, str]:
+    """A diagnostic by its place, and what it says there."""
+    place, sign, text = diagnostic.partition(": ")
+    return place, re.sub(r"\d+", "", text) if sign else text
 
 
 def _refused(annotations: Sequence[Annotation], remarks: Remarks, marked: str) -> set[int]:
