@@ -195,15 +195,13 @@ class UpdatedVariables(MarkedStatements):
         return next((one for one in every if self.misuse(at, one[1], one[0]) is None), None)
 
     def led_to(self, at: Span) -> dict[str, str]:
-        """What a statement updates as reductions do through pointers that somebody else made, as
-        ``places_led_to`` says, and by which operations; nothing if it does more with some."""
+        """What a statement updates through pointers that somebody else made, as ``places_led_to``
+        says, and by which operations; by none where that is not known, or several are."""
         placed = self._at(at)
         if placed is None:
             return {}
         found = places_led_to(placed.statement, self._placement.functions)
-        every = {name: next(iter(by)) or "" for name, by in found.items() if len(by) == 1}
-        is_one = len(every) == len(found)
-        return every if is_one and all(by in updates.REDUCING for by in every.values()) else {}
+        return {name: (next(iter(by)) or "" if len(by) == 1 else "") for name, by in found.items()}
 
     def by_order(self, at: Span) -> tuple[str, str, Span] | None:
         """What a statement hands on that the loop around it updates where it sets the least or the

@@ -84,6 +84,11 @@ __global__ void k(const float *x, Acc *out, float *least, int *count, int n) {
         ),
         ("push(acc, v);", '"acc->sum" and "acc->n"', "reduction(+: variables)"),
         ("*low = fminf(*low, v);", '"*low"', "reduction(min: variable)"),
+        (
+            "if (v < *low) { *low = v; *hits = i; }",
+            '"*low" and "*hits"',
+            "reduction(min: variables)",
+        ),
     ],
 )
 def test_what_a_function_updates_through_its_parameters_is_to_be_kept_in_variables(

@@ -7,8 +7,9 @@ import re
 
 from ccc.compiler.reasons.handing_on import all_of, else_remove
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
-from ccc.compiler.reasons.reduction_clauses import clauses_of
+from ccc.compiler.reasons.reduction_clauses import KEEPS, clauses_of
 from ccc.compiler.reasons.topics import Topic
+from ccc.frontend.updates import REDUCING
 
 _KEPT = (
     "if the loop only updates {}, keep {} in {}, which {} written back behind the loop, and "
@@ -20,12 +21,17 @@ _BASE = re.compile(r"\w+")
 def of_pointers(asked: Inquiry) -> Inquiry:
     """Where nothing else may be meant."""
     places = asked.suspects.led_to(asked.at) if asked.reason.topic is Topic.CARRIED else {}
+    operations = list(dict.fromkeys(places.values()))
+    if not all(by in REDUCING for by in operations):
+        if KEEPS.keys().isdisjoint(operations):
+            return asked
+        operations = asked.proven  # and others go with the least, or the most
     bases = {found[0] for one in places if (found := _BASE.search(one))}
-    if not places or asked.is_settled or not {*asked.names} <= bases:
+    if not (places and operations) or asked.is_settled or not {*asked.names} <= bases:
         return asked
     is_one = len(places) == 1
     it, kept, are = ("it", "a variable", "is") if is_one else ("them", "variables", "are")
     variables = "variable" if is_one else "variables"
-    clauses = clauses_of((by, variables) for by in dict.fromkeys(places.values()))
+    clauses = clauses_of((by, variables) for by in operations)
     told = _KEPT.format(all_of([*places]), it, kept, are, clauses)
     return asked.settled(told + else_remove(asked)).naming(places)
