@@ -112,3 +112,40 @@ def test_members_are_asked_for_of_structures_that_functions_give(
     assert f"if the loop only updates {advice}" in line, line
     if clause:
         assert said(source.replace("CLAUSE", clause), tmp_path, Options(strategy=COLLECT)) == []
+
+
+POWERS = """#pragma ccc recursion
+__device__ long power(long b, int e, long made, int &steps) {
+    ++steps;
+    return e == 0 ? made : power(b * b % 1000003, e / 2, e & 1 ? made * b % 1000003 : made, steps);
+}
+__global__ void __launch_bounds__(64) k(const int *x, const int *e, long *y, int n) {
+    long total = 0; int steps = 0;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        long a = power(x[i], e[i], 1, steps), b = TWICE;
+        y[i] = a * b; total += a ^ b;
+    }
+    y[n + threadIdx.x] = total + steps;
+}
+"""
+
+
+def test_what_a_recursion_counts_by_reference_is_offered_its_clause(tmp_path: Path) -> None:
+    source = POWERS.replace(" + steps;", " ^ steps;").replace("TWICE", "i")
+    source = source.replace("total += a ^ b;", "")
+    (line,) = said(source.replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    assert '("steps", k.cu:3' in line
+    assert line.endswith("say so on the loop of line 8: reduction(+: steps) [in k]")
+    named = source.replace("CLAUSE", "reduction(+: steps)")
+    assert said(named, tmp_path, Options(strategy=COLLECT)) == []
+
+
+def test_calls_of_a_recursion_in_a_row_are_not_said_to_be_unrolled(tmp_path: Path) -> None:
+    source = POWERS.replace("TWICE", "power(x[i] + 1, e[i] / 2, 1, steps)")
+    (line,) = said(source.replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    assert "unrolled" not in line
+    assert "a copy of this one, of another call, that is not collected" in line
+    assert "; do first what is said of that; copy 2: " in line
+    named = source.replace("CLAUSE", "reduction(+: total, steps)")
+    assert said(named, tmp_path, Options(strategy=COLLECT)) == []

@@ -39,6 +39,8 @@ SPLIT = "split the annotated loop in two"
 _READS = "it reads an array that this one fills, and has to stay with it: remove this annotation"
 _A_COPY = "a copy of this one, since nvcc has unrolled the loop around it"
 
+_OF_CALL = "a copy of this one, of another call, that is not collected"
+
 
 def loops_in_rest(path: PlacedPath, facts: Facts) -> list[frozenset[str]]:
     """The blocks of the loops in the rest of a path's iteration."""
@@ -65,13 +67,13 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
     why, hint = "that is not collected", ""
     markers = _inner_loops(loop, facts)
     if path.marker in markers:
-        why = _A_COPY
-        hint = f"; {ROLLED}"
+        is_call = path.marker.kind == "recursion"
+        why, hint = (_OF_CALL, f"; {TOLD_FIRST} that") if is_call else (_A_COPY, f"; {ROLLED}")
     elif markers:
         why = "that is annotated, and cannot be collected"
         lines = those_on(one.span.line for one in markers)
         hint = f"; {TOLD_FIRST} {lines}, or {SPLIT}"
-    if why != _A_COPY and _reads_what_is_filled(loop, path, facts):
+    if why not in (_A_COPY, _OF_CALL) and _reads_what_is_filled(loop, path, facts):
         hint = f"; {_READS}"
     if _fetches_behind(path, facts):
         why = "before the next iteration is fetched"
