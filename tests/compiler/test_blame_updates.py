@@ -115,7 +115,7 @@ def test_memory_that_is_added_up_is_told_to_be_a_variable(clause: str, tmp_path:
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
     assert 'use the same memory, and are not independent ("me", k.cu:10, PTX line ' in line
     way_out = "keep it in a variable, with a reduction on the loop, and write that back behind the"
-    assert f"; if all only update it, {way_out} loop, or use an atomic; if one needs it of" in line
+    assert line.endswith(f"; {way_out} loop, or use an atomic [in k]")
     source = OWN_SLOT.replace("CLAUSE", "reduction(+: m)").replace("UPDATE", "m += v;")
     assert said(source, tmp_path, Options(strategy=COLLECT)) == []
 

@@ -259,10 +259,10 @@ def _ways_out(around: Path, blocks: Collection[str], apart: str, facts: Facts) -
 
 
 IN_A_VARIABLE = (
-    "if all only update it, keep it in a variable, with a reduction on the loop, and write that "
-    "back behind the loop, or use an atomic"
+    "keep it in a variable, with a reduction on the loop, and write that back behind the loop, or "
+    "use an atomic"
 )
-"""Of memory that iterations update as a reduction does: a reduction is of no memory."""
+"""Of memory that iterations only update as a reduction does: a reduction is of no memory."""
 IN_A_COUNTER = "keep it in a variable, and write that back behind the loop"
 """Of memory that iterations count in, and read: the next iteration need not wait for that."""
 IN_ORDER = (
@@ -308,6 +308,5 @@ def check_independence(path: CheckedPath, invariant_stores: InvariantStores, fac
 def _kept(shared: Instruction, what: str, stores: InvariantStores, path: CheckedPath) -> str:
     """What to do about memory that iterations, or turns, update."""
     if stores.is_only_updated(shared):
-        others = "; if one needs it of another, remove the annotation"
-        return IN_A_VARIABLE + others * (what == "iteration")
+        return IN_A_VARIABLE
     return IN_A_COUNTER if stores.is_counted(shared, path.entry) else IN_ORDER.format(what)
