@@ -39,13 +39,18 @@ _OPERATIONS: dict[str, Callable[..., int]] = {
     "add": operator.add, "sub": operator.sub, "and": operator.and_, "or": operator.or_,
     "xor": operator.xor, "min": min, "max": max, "mul": operator.mul,
     "mad": lambda one, other, more: one * other + more,
-    "shl": lambda value, by: value << min(by, 64), "shr": lambda value, by: value >> min(by, 64),
+    "shl": operator.lshift, "shr": operator.rshift,
     "div": lambda one, by: abs(one) // abs(by) * (1 if (one < 0) == (by < 0) else -1),
     "rem": lambda one, by: abs(one) % abs(by) * (-1 if one < 0 else 1),
 }  # fmt: skip
 _RELATIONS: dict[str, Callable[[int, int], bool]] = {
     one: getattr(operator, one) for one in ("eq", "ne", "lt", "le", "gt", "ge")
 }
+_SHIFTS = ("shl", "shr")
+_KNOWN = {*_OPERATIONS, "selp", "setp"}
+_KINDS = {"mul": ("lo", "hi", "wide"), "mad": ("lo", "wide"), "setp": (*_RELATIONS, *UNSIGNED)}
+"""The modifiers of those that have some, beside their types."""
+_OTHER = "?"
 
 
 class _Unknown(Exception):
@@ -145,29 +150,30 @@ class _Thread:
         return found
 
     def _result(self, maker: Instruction, register: Register) -> int:
+        """What an instruction makes of what it reads."""
         if maker.name in LOADS:
             is_parameter = maker.space == "param"
             return self._drawn(str(maker.operands[1]) if is_parameter else register.name)
         kinds = [one for one in maker.modifiers if one not in (*maker.types, *_ADDRESSES)]
-        if any(TYPES[name].kind not in "bus" for name in maker.types) or len(kinds) > 1:
+        (kind,) = kinds if len(kinds) == 1 else ["" if not kinds else _OTHER]
+        if kind not in _KINDS.get(maker.name, ("",)) or maker.name not in _KNOWN:
             raise _Unknown
-        (kind,) = kinds or [""]
+        if not maker.types or any(TYPES[name].kind not in "bus" for name in maker.types):
+            raise _Unknown
         values = [self.read(one, maker) for one in maker.operands[1:]]
         if maker.name == "selp":
             return values[0 if values[2] else 1]
         read = [number_of_type(one, maker.types[-1]) for one in values]
-        if maker.name == "setp" and len(read) == 2:
-            return int(_RELATIONS[UNSIGNED.get(kind, kind)](*read))
-        if maker.name not in _OPERATIONS or kind not in ("", "lo", "hi", "wide"):
-            raise _Unknown
+        if maker.name == "setp":
+            return int(_RELATIONS[UNSIGNED.get(kind, kind)](*read[:2]))
+        if maker.name in _SHIFTS:
+            read[1] = min(number_of_type(values[1], "u32"), 64)
         if kind == "wide":
-            read = [*read[:2], *values[2:]]
+            return _OPERATIONS[maker.name](*read[:2], *values[2:])
         found = _OPERATIONS[maker.name](*read)
-        if kind == "hi" and maker.name == "mul":
+        if kind == "hi":
             found >>= TYPES[maker.types[-1]].bits
-        elif kind == "hi":
-            raise _Unknown
-        return found if kind == "wide" else number_of_type(found, maker.types[0])
+        return number_of_type(found, maker.types[0])
 
     def _drawn(self, name: str) -> int:
         """A number that the kernel finds under a name."""
