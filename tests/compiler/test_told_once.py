@@ -36,3 +36,26 @@ def test_how_many_threads_fit_is_told_once_and_for_all_paths(tmp_path: Path) -> 
     assert [line.partition(":1: ")[0] for line in lines] == ["k.cu:8", "k.cu:10"]
     assert {*re.findall(r"(\d+) fit for all paths", "\n".join(lines))} == {"64"}
     assert said(LARGE, tmp_path, Options(strategy=COLLECT, max_block=64)) == []
+
+
+ADDED = """struct Sum { double s = 0; long c[2] = {0, 0};
+    __device__ Sum &operator<<(double v) { s += v; return *this; }
+    __device__ long &operator[](int k) { return c[k]; } };
+__global__ void k(const double *x, double *o, int n) {
+    Sum a;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0) { a << sqrt(x[i]); a[0]++; }
+    }
+    o[threadIdx.x] = a.s + a.c[0];
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_headers")
+def test_a_member_is_named_once(tmp_path: Path) -> None:
+    (line,) = said(ADDED, tmp_path, Options(strategy=COLLECT))
+    assert '"a.s" and "a.s"' not in line
+    assert 'update "a.s" by that behind the branch' in line
