@@ -111,11 +111,13 @@ class ClauseNames:
         """What is wrong with a reduction of variables that its function does not know."""
         function = function_around(placed.statement) or self._root
         known = {node.text or b"" for node in identifiers_in(function)}
-        hidden = own_names(function, placed.at)
+        whole = outermost(placed.statement) or function
+        hidden = set() if _is_method(whole) else own_names(whole, placed.at)
+        hidden -= {node.text for node in self._outside if node.type == "identifier"}
         known -= hidden
         names = (name for _, name in placed.pragma.reductions)
         out_of_sight = [name for name in names if _parts(name)[0] in hidden]
-        fields = fields_beside(outermost(placed.statement) or function)
+        fields = fields_beside(whole)
         for unused in dict.fromkeys([*self._unused_reductions(placed, function), *out_of_sight]):
             if _parts(unused)[0] in fields:
                 continue  # other methods may name them
@@ -190,8 +192,14 @@ class ClauseNames:
         )
 
     def _is_value(self, kind: bytes) -> bool:
-        """Whether variables of a type are numbers, or structures of this text."""
-        return is_number(kind) or members_of(kind, self._blank) != b""
+        """Whether variables of a type are numbers, or structures of this text, in which nothing
+        else has that name, as what a template gets has."""
+        if is_number(kind):
+            return True
+        named = rb"\b(?:struct|class|union|typename|using)\s+%s\b|\btypedef\b[^;{}]*\b%s\s*;"
+        name = re.escape(kind.split()[-1])
+        is_single = len(re.findall(named % (name, name), self._blank)) == 1
+        return is_single and members_of(kind, self._blank) != b""
 
     def _shadowed(self, placed: Placed) -> WrongName | None:
         """What is wrong with a ``noalias`` of a pointer whose name the loop gives to another, or

@@ -72,3 +72,35 @@ def test_a_reduction_of_what_a_lambda_declares(kept: str) -> None:
     said = complaint(text.replace("ccc for", "ccc for reduction(+: s)"))
     assert 'the reduction is of "s", and there is no such variable here' in said
     assert said.splitlines()[0].endswith("here; name one that the loop updates")
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "struct S { int s; void k(int *x, int n) { LAMBDAS LOOP } };",
+        "struct S : B { int s; void k(int *x, int n) { LAMBDAS LOOP } };",
+        "int s; void k(int *x, int n) { LAMBDAS LOOP }",
+        "void k(int *x, int n) { int s = 0; auto go = [&] { LAMBDAS LOOP }; }",
+        "void k(int *x, int n) { int s = 0; LAMBDAS auto go = [&] { LOOP }; }",
+    ],
+)
+def test_a_reduction_of_what_lambdas_only_have_besides(around: str) -> None:
+    lambdas = "auto add = [&](int v) { s += v; }; auto other = [](int s) { return s; };"
+    path = "add(x[i]);\n#pragma ccc if\nif (a) { b(); }"
+    text = f"\n#pragma ccc for reduction(+: s)\nfor (int i = 0; i < n; i++) {{\n{path}\n}}\n"
+    marked = mark(around.replace("LAMBDAS", lambdas).replace("LOOP", text), "k.cu")
+    assert len(marked.annotations) == 2
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "struct It { int a; }; template <class It> void k(It x, It y, int n) { LOOP }",
+        "struct It { int a; }; using It = const int *; void k(It x, It y, int n) { LOOP }",
+        "struct It { int a; }; struct T { typedef int *It; void k(It x, It y, int n) { LOOP } };",
+    ],
+)
+def test_noalias_of_what_may_be_a_pointer(declared: str) -> None:
+    path = "#pragma ccc if\nif (x[i]) { y[i] = 1; }"
+    text = f"\n#pragma ccc for noalias(x, y)\nfor (int i = 0; i < n; i++) {{\n{path}\n}}\n"
+    assert len(mark(declared.replace("LOOP", text), "k.cu").annotations) == 2
