@@ -109,15 +109,14 @@ class ClauseNames:
 
     def _unknown_reductions(self, placed: Placed) -> Iterator[WrongName]:
         """What is wrong with a reduction of variables that its function does not know."""
-        function = function_around(placed.statement) or self._root
+        function = outermost(placed.statement) or self._root
         known = {node.text or b"" for node in identifiers_in(function)}
-        whole = outermost(placed.statement) or function
-        hidden = set() if _is_method(whole) else own_names(whole, placed.at)
+        hidden = set() if _is_method(function) else own_names(function, placed.at)
         hidden -= {node.text for node in self._outside if node.type == "identifier"}
         known -= hidden
         names = (name for _, name in placed.pragma.reductions)
         out_of_sight = [name for name in names if _parts(name)[0] in hidden]
-        fields = fields_beside(whole)
+        fields = fields_beside(function)
         for unused in dict.fromkeys([*self._unused_reductions(placed, function), *out_of_sight]):
             if _parts(unused)[0] in fields:
                 continue  # other methods may name them

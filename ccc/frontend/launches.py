@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.frontend.syntax import every_node
+from ccc.ptx.types import MAX_BLOCK_THREADS
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -63,7 +64,7 @@ class Launches:
                 continue
             kernel = name.decode()
             threads = self._product(node.named_children[1], _DEEPEST)
-            if threads is not None:
+            if threads is not None and threads <= MAX_BLOCK_THREADS:  # others cannot be launched
                 yield KnownLaunch(kernel, threads, call.start_byte)
 
     def _is_one_function(self, name: bytes) -> bool:

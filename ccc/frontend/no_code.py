@@ -51,40 +51,67 @@ def in_directives(code: bytes) -> bytes:
 
 def outside(code: bytes, found: Iterable[re.Match[bytes]]) -> Iterator[re.Match[bytes]]:
     """Those of some matches, in their order, that do not begin in a comment or a literal."""
-    return (one for one in found if _is_outside(code, one.start()))
-
-
-def _is_outside(code: bytes, place: int) -> bool:
-    """Whether a place is in none; what begins there is in none, either."""
-    reaching = _reaching(code)
-    before = bisect_left(reaching, place, key=_start)
-    end = reaching[before - 1][1] if before else 0
-    line_end = code.find(b"\n", place)
-    return place >= end and not _around(code, place, end, len(code) if line_end < 0 else line_end)
+    reaching, look = _reaching(code), _Look(code)
+    for one in found:
+        place = one.start()
+        before = bisect_left(reaching, place, key=_start)
+        end = reaching[before - 1][1] if before else 0
+        if place >= end and look.around(place, end) is None:
+            yield one
 
 
 @functools.lru_cache(maxsize=1)
 def _reaching(code: bytes) -> list[tuple[int, int]]:
     """Where those begin and end that reach another line; a text is asked about several times."""
     found: list[tuple[int, int]] = []
+    look = _Look(code, whole=True)
     hints = (match.start() for one in _REACHES for match in one.finditer(code))
     for hint in sorted(hints):
         end = found[-1][1] if found else 0
-        around = _around(code, hint + 1, end, len(code)) if hint >= end else None
-        if around and b"\n" in around[0]:
-            found.append(around.span())
+        around = look.around(hint + 1, end) if hint >= end else None
+        if around and b"\n" in code[slice(*around)]:
+            found.append(around)
     return found
 
 
-def _around(code: bytes, place: int, begin: int, end: int) -> re.Match[bytes] | None:
-    """What a place is in, of what begins in its line, and lies between two others."""
-    begin = max(code.rfind(b"\n", 0, place) + 1, begin)
-    for one in _NO_CODE.finditer(code, begin, end):
-        if one.start() >= place:
-            break
-        if place < one.end():
-            return one
-    return None
+class _Look:
+    """What places of a text are in, one behind the other, by the lines that they are in.
+
+    Args:
+        code: the text.
+        whole: whether what reaches another line is looked for, too.
+    """
+
+    def __init__(self, code: bytes, *, whole: bool = False):
+        self._code, self._whole = code, whole
+        self._line = (0, -1)
+        self._last = (0, 0)
+        self._free = (0, 0)
+
+    def around(self, place: int, begin: int) -> tuple[int, int] | None:
+        """Where what a place is in begins and ends, if it begins behind ``begin``."""
+        if self._last[0] < place < self._last[1]:
+            return self._last
+        if self._free[0] <= place <= self._free[1]:
+            return None
+        start, stop = self._line_of(place)
+        start, stop = max(start, begin, self._last[1]), len(self._code) if self._whole else stop
+        for one in _NO_CODE.finditer(self._code, start, stop):
+            if one.start() >= place:
+                stop = one.start()
+                break
+            self._last = one.span()
+            if place < one.end():
+                return self._last
+        self._free = place, stop
+        return None
+
+    def _line_of(self, place: int) -> tuple[int, int]:
+        start, stop = self._line
+        if not start <= place <= stop:
+            start, stop = self._code.rfind(b"\n", 0, place) + 1, self._code.find(b"\n", place)
+            self._line = start, len(self._code) if stop < 0 else stop
+        return self._line
 
 
 def _start(span: tuple[int, int]) -> int:

@@ -16,8 +16,9 @@ from ccc.frontend.syntax import parse_cuda
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
-_TOKEN = re.compile(rb"[(){}\[\],]|" + NO_CODE, re.DOTALL | re.VERBOSE)
+_TOKEN = re.compile(rb"[(){}\[\],;]|" + NO_CODE, re.DOTALL | re.VERBOSE)
 _CLOSES = {b"(": b")", b"{": b"}", b"[": b"]"}
+_COMMA = b","[0]
 _LAST = b"%"
 """In place of a comma; no reduction is by it, so that nothing is taken for one that is none."""
 _MOST = 8
@@ -50,18 +51,20 @@ def _signs(number: int) -> bytes:
 
 
 def _unread(code: bytes, root: Node, of: tuple[int, int]) -> list[list[int]]:
-    """The commas of parentheses that cannot be read, and hold no others of that kind."""
+    """The commas of parentheses that cannot be read, and hold no others of that kind; not of the
+    heads of loops, in which a semicolon stands."""
     found: list[tuple[int, list[int]]] = []
     around: list[tuple[bytes, int, list[int]]] = []
     for token in _TOKEN.finditer(code, *of):
         if token[0] in _CLOSES:
             around.append((_CLOSES[token[0]], token.start(), []))
-        elif token[0] == b"," and around:
+        elif token[0] in (b",", b";") and around:
             around[-1][2].append(token.start())
         elif around and token[0] == around[-1][0]:
             _, begin, commas = around.pop()
             is_last = not (found and found[-1][0] > begin)
-            if token[0] == b")" and commas and is_last and not _is_read(root, begin, token.start()):
+            is_value = token[0] == b")" and all(code[at] == _COMMA for at in commas)
+            if commas and is_value and is_last and not _is_read(root, begin, token.start()):
                 found.append((begin, commas))
     return [commas for _, commas in found]
 

@@ -116,3 +116,11 @@ def test_a_condition_that_ends_in_a_parenthesis_is_an_error() -> None:
     text = loop("#pragma ccc if\nif ((typename T::U(3), (s = 2, 4)) < 4) { y(i); }")
     with pytest.raises(CccError, match="where the condition of this statement ends cannot be read"):
         mark(text, "k.cu")
+
+
+def test_a_long_line_is_gone_through_once() -> None:
+    """Of a table in one line, with comments or digraphs: for each anew it would take minutes."""
+    many = 20_000
+    text = f"int t[] = <% {'/* <: */ 1, ' * many}%>; void f() {{ {'a<:1:> = 3; ' * many}}}\n"
+    assert len(mark(text + LOOP_TEXT, "k.cu", macros={}).annotations) == 2
+    assert strip(text) == text

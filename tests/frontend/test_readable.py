@@ -36,3 +36,16 @@ def test_what_is_read_stays_as_it_is() -> None:
     code = f"{other}void k() {{ if ({RANDOM} > 1) y(); }}"
     _, text = parse_readable(code.encode(), [(0, len(code))])
     assert text.decode() == code.replace("3u,", "3u%")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "for (int k = 0, l = (decltype(a)(3)); k < l; ++k, --l)",
+        "for (int k = 0, l = 3; (p->*f)(1, 2) > k; ++k, c = ((q->*f)(1, 2)))",
+    ],
+)
+def test_the_commas_of_a_head_stay(head: str) -> None:
+    text = loop(f"#pragma ccc while\n{head} y(i);")
+    marked = mark(loop("#pragma ccc while\nHEAD y(i);".replace("HEAD", "while (HEAD)")), "k.cu")
+    assert mark(text, "k.cu").text == marked.text.replace("while (HEAD)", head)
