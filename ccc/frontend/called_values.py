@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.frontend.syntax import every_node, function_name, parameter_name, parameters
@@ -36,7 +37,7 @@ def given_by(call: Node) -> Given | None:
     while root.parent is not None:
         root = root.parent
     listed = call.child_by_field_name("arguments")
-    found = [one for one in _functions(root, name) if name and listed] if name else []
+    found = _functions(root).get(name, []) if name and listed else []
     fitting = [one for one in found if listed and len(parameters(one)) == listed.named_child_count]
     return given_in(fitting[0]) if len(fitting) == 1 else None
 
@@ -48,16 +49,17 @@ def _name(function: Node | None) -> bytes | None:
     return function.text if function is not None and function.type == "identifier" else None
 
 
-def _functions(root: Node, name: bytes) -> list[Node]:
-    """The functions of a name, and the lambdas in variables of that name."""
-    found = []
+@lru_cache(maxsize=1)
+def _functions(root: Node) -> dict[bytes, list[Node]]:
+    """The functions of a text, and the lambdas in its variables, by their names; each call asks."""
+    found: dict[bytes, list[Node]] = {}
     for node in every_node(root):
-        if node.type == "function_definition" and function_name(node) == name:
-            found.append(node)
+        if node.type == "function_definition":
+            found.setdefault(function_name(node), []).append(node)
         elif node.type == "init_declarator":
             kept, declarator = (node.child_by_field_name(one) for one in ("value", "declarator"))
-            if kept is not None and kept.type == _LAMBDA and declarator and declarator.text == name:
-                found.append(kept)
+            if kept is not None and kept.type == _LAMBDA and declarator is not None:
+                found.setdefault(declarator.text or b"", []).append(kept)
     return found
 
 
