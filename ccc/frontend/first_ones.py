@@ -51,8 +51,19 @@ def first_ones(loop: Node) -> Iterator[FirstOne]:
             if len(found) == 1 and test is not None and comparison is not None:
                 (by, name), given = found[0], {base.text for base in updates.changed(taken)}
                 asks = not given.isdisjoint(one.text for one in identifiers_in(test))
+                asks = asks and _is_of_none(test)
                 if asks and name.partition(".")[0].encode() not in own:
                     yield FirstOne(name, by, shown(test), shown(comparison), branch)
+
+
+def _is_of_none(test: Node) -> bool:
+    """Whether a test may be for what stands for nothing: ``!any``, ``at < 0``, ``p == nullptr``."""
+    one, sign, other = updates.sides(test)
+    if test.type in ("unary_expression", "identifier"):
+        return True
+    return (
+        sign in (b"==", b"!=") or (sign == b"<" and other == b"0") or (sign == b">" and one == b"0")
+    )
 
 
 _AROUND = ("condition_clause", "parenthesized_expression")

@@ -71,7 +71,7 @@ def test_what_an_iteration_counts_by_its_own_minimum_does_not(tmp_path: Path) ->
 
 
 TIES = [
-    ("w > most || (w == most && i < count)", "as each thread comes to equals in their order, ask"),
+    ("w > most || (w == most && i < count)", "if each thread comes to equals in their order, and"),
     ("w > most || w == most && i > count", "if the branch can do without them, have that set"),
     ("w > most || i < count", "if the branch can do without them, have that set"),
 ]

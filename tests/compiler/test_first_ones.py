@@ -46,8 +46,9 @@ def test_what_decides_beside_a_comparison_is_told_of(
     source = SOURCE.replace("TEST", f"{first} || {alone}").replace("BEGIN", "-1")
     (line,) = said(source.replace("CLAUSE", named), tmp_path, Options(strategy=COLLECT))
     told = (
-        f'no reduction serves "d" as long as "{first}" decides, too, what is kept (k.cu:10); begin '
-        f'with the {begin} number that there is, and ask for "{alone}" alone'
+        f'no reduction serves "d" as long as "{first}" decides, too, what is kept (k.cu:10); if '
+        f"that only asks whether there was none before, begin with the {begin} number that there "
+        f'is, and ask for "{alone}" alone'
     )
     assert told in line
     assert named or f"{told}, and say so on the loop of line 4: reduction({by}: d)" in line

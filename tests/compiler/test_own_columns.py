@@ -86,3 +86,46 @@ def test_who_changes_what_is_the_threads_own_is_told(tmp_path: Path) -> None:
         )
         assert line.startswith(head), line
         assert re.sub(r"line \d+: .*?;\), ", "", line.removeprefix(head)) == tail
+
+
+PLACES = [
+    ("256", "i = threadIdx.x; i < n; i += blockDim.x", "y[i / 256 * 256 + threadIdx.x]"),
+    ("", "i = threadIdx.x; i < n; i += blockDim.x", "y[i / 256 * 256 + threadIdx.x]"),
+    ("256", "i = threadIdx.x / 32; i < n; i += blockDim.x / 32", "y[i / 8 * 256 + threadIdx.x]"),
+    ("", "i = 0; i < min(n, 8); i++", "h[i * 3 & 7][threadIdx.x]"),
+    ("", "i = 0; i < n; i++", "y[(i + row[0] & n - 1) * 128 + threadIdx.x]"),
+    ("", "i = 0; i < gridDim.x; i++", "y[(i + blockIdx.x) % gridDim.x * 128 + threadIdx.x]"),
+    ("", "i = threadIdx.x; i < 256; i += blockDim.x", "h[i >> 7 & 1][threadIdx.x]"),
+    ("", "i = 0; i < (n & 15); i++", "h[(i ^ row[0]) & 15][threadIdx.x]"),
+    ("", "i = threadIdx.y; i < 32; i += blockDim.y", "h[i + blockIdx.y & 31][threadIdx.x]"),
+]
+
+
+def test_nothing_is_told_where_the_loop_ends_before_a_place_comes_again(tmp_path: Path) -> None:
+    """Or where that is so in blocks of one size, or with powers of two."""
+    kernel = """__global__ void BOUNDS
+k(const float *__restrict__ x, const int *__restrict__ row, int *y, int n) {
+    __shared__ int h[32][128];
+#pragma ccc for
+    for (int LOOP) {
+#pragma ccc if
+        if (x[i] > 0.9f) {
+            float t = x[i];
+            for (int k = 0; k < 20; ++k) t = expf(-t) + 0.1f;
+            PLACE += t;
+        }
+    }
+    __syncthreads();
+    atomicAdd(&y[threadIdx.x], h[threadIdx.x & 15][threadIdx.x]);
+}
+"""
+    source = "".join(
+        kernel.replace("BOUNDS", f"__launch_bounds__({bounds})" if bounds else "")
+        .replace("\nk(", f"\nk{number}(").replace("LOOP", loop).replace("PLACE", place)
+        for number, (bounds, loop, place) in enumerate(PLACES)
+    )  # fmt: skip
+    lines = said(source, tmp_path, Options(strategy=COLLECT))
+    assert [line for line in lines if "may lose" in line] == []
+    lines = said(source.replace("256 * 256", "512 * 256"), tmp_path, Options(strategy=COLLECT))
+    told = [line.rpartition("[in ")[2] for line in lines if "may lose" in line]
+    assert told == ["k0]"]

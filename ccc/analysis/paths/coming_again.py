@@ -5,18 +5,18 @@
     add.s32 %r10, %r9, %r2;                 // and h + 4 * threadIdx.x
     ld.shared.f32 %f1, [%r10];
 
-Some iterations are gone through as a thread would, with numbers for what is only known when the
-kernel runs: small ones for parameters, and then large ones. What is read is taken to be the same
-each time. So this is no proof, and serves for what users are told.
+Some iterations are gone through as a thread would, until the loop ends, with numbers for what is
+only known when the kernel runs: in blocks of several sizes, with small parameters, with large ones,
+and with powers of two. What is read is taken to be the same each time. So this is no proof, and
+serves for what users are told.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from zlib import crc32
 
-from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.defuse import Definition, trace
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
@@ -28,11 +28,20 @@ from ccc.ptx.opcodes import LOADS
 from ccc.ptx.operations import UNSIGNED
 from ccc.ptx.types import TYPES, number_of_type
 
-TURNS = 256
+TURNS = 64
 """So many iterations are gone through."""
-_LAUNCH = {"%tid.x": 5, "%ntid.x": 128, "%ctaid.x": 3, "%nctaid.x": 40, "%laneid": 5}
+FEW = 8
+"""Fewer of them tell nothing."""
+_LAUNCH = {"%tid.x": 5, "%tid.y": 0, "%tid.z": 0, "%ctaid.x": 3, "%nctaid.x": 40, "%laneid": 5}
 """What a thread finds in a usual launch; 1 elsewhere."""
-_SMALL, _LARGE = 64, 10**7
+_ROWS, _PLANES = ((128,), (256,), (1024,)), ((32, 8), (16, 16))
+"""Blocks of kernels that say nothing of theirs, and of those that ask for a second number."""
+_DRAWN: tuple[Callable[[int], int], ...] = (
+    lambda number: 4 + number % 64,
+    lambda number: 10**6 + number % 10**7,
+    lambda number: 1 << 3 + number % 9,
+)
+"""Numbers that a kernel may find: small, large, and powers of two."""
 _ADDRESSES = ("to", "global", "shared", "const", "local", "param")
 _OPERATIONS: dict[str, Callable[..., int]] = {
     "mov": int, "cvt": int, "cvta": int, "neg": operator.neg, "not": operator.invert,
@@ -65,36 +74,70 @@ def comes_again(access: Instruction, loop: Loop, facts: Facts) -> bool:
         loop: the loop.
         facts: the function's analyses.
     """
-    turns = min(trip_count(loop, facts) or TURNS, TURNS)
-    try:
-        found = [_places(access, _Thread(loop, facts, size), turns) for size in (_SMALL, _LARGE)]
-    except (_Unknown, ArithmeticError, RecursionError):
-        return False
-    return all(len(places) < turns for places in found)
+    limits = facts.function.limits
+    said = limits.get("reqntid") or limits.get("maxntid")
+    told = 0
+    every = instructions_of(facts.blocks, facts)
+    has_rows = any(each.name.endswith(".y") for one in every for each in one.specials())
+    for block in (said,) if said else _PLANES if has_rows else _ROWS:
+        launch = {**_LAUNCH, **{f"%ntid.{'xyz'[at]}": size for at, size in enumerate(block)}}
+        for drawn in _DRAWN:
+            try:
+                places = _places(access, _Thread(loop, facts, launch, drawn))
+            except (_Unknown, ArithmeticError, RecursionError):
+                return False
+            if len(places) >= FEW:
+                told += 1
+                if len({*places}) == len(places):
+                    return False
+    return told > 0
 
 
-def _places(access: Instruction, thread: _Thread, turns: int) -> set[int]:
-    """The addresses of an access in so many iterations."""
+def _places(access: Instruction, thread: _Thread) -> list[int]:
+    """The addresses of an access in the iterations of a loop, or the first of them."""
     address = operand_of(access, "addr")
-    found: set[int] = set()
-    for _ in range(turns):
-        found.add(thread.read(address.base if isinstance(address, Address) else address, access))
+    base = address.base if isinstance(address, Address) else address
+    found: list[int] = []
+    while len(found) < TURNS and (not thread.asks_before(access) or thread.goes_on()):
+        found.append(thread.read(base, access))
+        if not thread.asks_before(access) and not thread.goes_on():
+            break
         thread.go_on()
     return found
 
 
 class _Thread:
-    """What a thread computes in an iteration of a loop; numbers that are drawn are about as large
-    as ``size``."""
+    """What a thread computes in an iteration of a loop, in a launch; ``drawn`` makes of a number
+    one that the kernel may find."""
 
-    def __init__(self, loop: Loop, facts: Facts, size: int):
-        self._facts, self._size, self._loop = facts, size, loop
+    def __init__(
+        self, loop: Loop, facts: Facts, launch: Mapping[str, int], drawn: Callable[[int], int]
+    ):
+        self._facts, self._loop, self._launch, self._of = facts, loop, launch, drawn
+        ends = {source for source, _ in loop.exits(facts.graph)}
+        if len(ends) != 1:
+            raise _Unknown
+        (self._end,) = ends
         written = {r for i in instructions_of(loop.blocks, facts) for r in i.defined()}
         self._carried = facts.liveness.live_in(loop.header) & written
         self._begins: dict[Register, int] = {}
         """What the iteration has of the one before, as far as it was asked for."""
         self._made: dict[tuple[Instruction, Register], int | None] = {}
         """What the iteration has computed, None where that is not over."""
+
+    def asks_before(self, access: Instruction) -> bool:
+        """Whether the loop may end in an iteration before an access."""
+        home = self._facts.homes[access]
+        return self._end != home and self._facts.dominators.dominates(self._end, home)
+
+    def goes_on(self) -> bool:
+        """Whether the loop does not end in this iteration."""
+        block = self._facts.blocks[self._end]
+        branch = next((one for one in block.instructions if one.is_terminator), None)
+        if branch is None or branch.guard is None or branch.target is None:
+            raise _Unknown
+        stays = (branch.target in self._loop.blocks) != branch.guard.negated
+        return bool(self.read(branch.guard.register, branch)) == stays
 
     def go_on(self) -> None:
         """Begin the next iteration."""
@@ -116,7 +159,7 @@ class _Thread:
         if isinstance(operand, Immediate) and operand.integer is not None:
             return operand.integer
         if isinstance(operand, Special):
-            return _LAUNCH.get(operand.name, 1)
+            return self._launch.get(operand.name, 1)
         if isinstance(operand, Symbol):
             return self._drawn(operand.name) + operand.offset
         if not isinstance(operand, Register):
@@ -177,4 +220,4 @@ class _Thread:
 
     def _drawn(self, name: str) -> int:
         """A number that the kernel finds under a name."""
-        return self._size // 16 + crc32(name.encode()) % self._size
+        return self._of(crc32(name.encode()))

@@ -17,9 +17,13 @@ _BY_ORDER = (
 _TIE = "no reduction serves {}, which decide together what is kept ({}:{}); "
 _FIRST = (
     'no reduction serves "{name}" as long as "{test}" decides, too, what is kept ({file}:{line}); '
-    'begin with the {begin} number that there is, and ask for "{alone}" alone'
+    "if that only asks whether there was none before, begin with the {begin} number that there is, "
+    'and ask for "{alone}" alone'
 )
-_ALONE = 'as each thread comes to equals in their order, ask for "{}" alone, which keeps the first'
+_ALONE = (
+    "if each thread comes to equals in their order, and to none before the loop, ask for "
+    '"{}" alone, which keeps the first'
+)
 
 
 def of_order(asked: Inquiry) -> Inquiry:
