@@ -25,6 +25,8 @@ from ccc.ptx.opcodes import ATOMICS, LOADS
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
 
 OWN_COLUMNS = "changes what lies at an address made from"
+MOST_UPDATES = 8
+"""So many updates of a path are looked at, which takes up to 50 ms each; one is told of."""
 _LOCKS = {"cas", "exch"}
 """By what a lane may take a lock that keeps others out."""
 
@@ -41,8 +43,9 @@ def own_columns(path: CheckedPath, facts: Facts) -> str | None:
         return None
     accesses = [one for one in region if is_access(one, facts)]
     read = {_place(one) for one in accesses if one.name == "ld"} - {None}
-    for store in accesses:
-        if store.name == "st" and _place(store) in read and (own := _own(store, path, facts)):
+    updates = [one for one in accesses if one.name == "st" and _place(one) in read]
+    for store in updates[:MOST_UPDATES]:
+        if own := _own(store, path, facts):
             name, more = own
             return (
                 f"it {OWN_COLUMNS} {name} and from {more}{at(store)}, and tasks of one "
