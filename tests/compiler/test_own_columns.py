@@ -98,6 +98,8 @@ PLACES = [
     ("", "i = threadIdx.x; i < 256; i += blockDim.x", "h[i >> 7 & 1][threadIdx.x]"),
     ("", "i = 0; i < (n & 15); i++", "h[(i ^ row[0]) & 15][threadIdx.x]"),
     ("", "i = threadIdx.y; i < 32; i += blockDim.y", "h[i + blockIdx.y & 31][threadIdx.x]"),
+    ("", "i = blockDim.x / 2; i > 0; i >>= 1", "y[i * 128 + threadIdx.x]"),
+    ("", "i = row[threadIdx.x]; i >= 0; i = row[i]", "y[i * 128 + threadIdx.x]"),
 ]
 
 

@@ -150,9 +150,29 @@ class _Thread:
                 last = self._facts.reaching.at_bottom(latch, one)
                 if not all(each.label in self._loop.blocks for each in last):
                     raise _Unknown  # not in every iteration
+                if self._is_read(last):
+                    raise _Unknown  # as the next node of a list
                 later[one] = self._made_by(last, one)
         self._begins = later
         self._made.clear()
+
+    def _is_read(self, makers: Sequence[Definition]) -> bool:
+        """Whether the loop makes of what it reads what some definitions give."""
+        worklist = [one.instruction for one in makers]
+        seen = {*worklist}
+        while worklist:
+            maker = worklist.pop()
+            home = self._facts.homes[maker]
+            if home not in self._loop.blocks:
+                continue
+            if maker.name in LOADS and maker.space != "param":
+                return True
+            made = self._facts.reaching.of_uses(home)
+            used = (one for one in maker.used() if one not in self._carried)
+            more = {each.instruction for one in used for each in made.get((maker, one), ())} - seen
+            seen |= more
+            worklist += more
+        return False
 
     def read(self, operand: Operand, reader: Instruction) -> int:
         """What an operand is where an instruction reads it."""
