@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.frontend import updates
 from ccc.frontend.spellings import shown
-from ccc.frontend.syntax import declared_in
+from ccc.frontend.syntax import LOOPS, declared_in
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -60,10 +60,20 @@ def _alone(loop: Node, branch: Node, kept: list[tuple[str, str]]) -> tuple[str, 
     if sign not in _STRICT or equals != b"==" or {left, right} != {one, two} or first is None:
         return None
     by, best = kept[0]
-    asks_first = _is_in_order(loop, later, kept[1])
+    asks_first = _is_in_order(loop, later, kept[1]) and not _is_repeated(loop)
     is_first = best.encode() in (one, two)
     text = shown(first)
     return (text, by, best) if asks_first and is_first else None
+
+
+def _is_repeated(loop: Node) -> bool:
+    """Whether a loop lies in another one, which begins it anew."""
+    around = loop.parent
+    while around is not None and around.type != "function_definition":
+        if around.type in LOOPS:
+            return True
+        around = around.parent
+    return False
 
 
 def _is_in_order(loop: Node, test: Node | None, kept: tuple[str, str]) -> bool:

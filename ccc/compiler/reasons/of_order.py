@@ -53,8 +53,8 @@ def of_ties(asked: Inquiry) -> Inquiry:
         told += _ALONE.format(asked_alone)
         if best not in declared_in(asked):
             told += f", and {ON_LOOP}: {clauses_of([(by, best)])}"
-    else:
-        told += or_led_out(asked, all_own(asked, names), *names)
+        told += "; else "
+    told += or_led_out(asked, all_own(asked, names), *names)
     return asked.settled(told).naming(names)
 
 
