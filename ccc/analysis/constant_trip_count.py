@@ -6,23 +6,17 @@ begins with: nvcc writes counters in many ways, some in 64 bits that each iterat
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register
+from ccc.ptx.operations import OF_INTEGERS, RELATIONS
 from ccc.ptx.types import TYPES, number_of_type
 
 MOST = 4096
 """So many iterations are tried, and no more are told."""
-_RELATIONS: dict[str, Callable[[int, int], bool]] = {
-    one: getattr(operator, one) for one in ("eq", "ne", "lt", "le", "gt", "ge")
-}
-_OPERATIONS: dict[str, Callable[..., int]] = {
-    "mov": int, "cvt": int, "add": operator.add, "sub": operator.sub,
-}  # fmt: skip
+_STEPS = ("mov", "cvt", "add", "sub")
+"""What counters are made by."""
 
 
 def trip_count(loop: Loop, facts: Facts) -> int | None:
@@ -35,14 +29,10 @@ def trip_count(loop: Loop, facts: Facts) -> int | None:
 
 
 def _trip_count(loop: Loop, facts: Facts) -> int | None:
-    sources = {source for source, _ in loop.exits(facts.graph)}
-    if len(loop.latches) != 1 or len(sources) != 1:
+    branch = only_exit(loop, facts)
+    if branch is None or branch.guard is None:
         return None
-    (end,), (latch,) = sources, loop.latches
-    branch = next(one for one in facts.blocks[end].instructions if one.is_terminator)
-    if branch.guard is None or not facts.dominators.dominates(end, latch):
-        return None
-    decision, stays = branch.guard.register, (branch.target in loop.blocks) != branch.guard.negated
+    end, decision, stays = facts.homes[branch], branch.guard.register, stays_if(branch, loop)
     steps = _steps(decision, end, loop, facts)
     if steps is None:
         return None
@@ -55,6 +45,23 @@ def _trip_count(loop: Loop, facts: Facts) -> int | None:
         if not _compute(steps[1], values):
             return None
     return MOST
+
+
+def only_exit(loop: Loop, facts: Facts) -> Instruction | None:
+    """The branch by which alone a loop ends, which each iteration comes to, once."""
+    sources = {source for source, _ in loop.exits(facts.graph)}
+    if len(loop.latches) != 1 or len(sources) != 1:
+        return None
+    (end,), (latch,) = sources, loop.latches
+    branch = next(one for one in facts.blocks[end].instructions if one.is_terminator)
+    is_of_each = facts.dominators.dominates(end, latch)
+    return branch if branch.guard is not None and is_of_each else None
+
+
+def stays_if(branch: Instruction, loop: Loop) -> bool:
+    """What the register of its guard has to be for a branch not to leave a loop."""
+    assert branch.guard is not None
+    return (branch.target in loop.blocks) != branch.guard.negated
 
 
 def _compute(steps: list[Instruction], values: dict[Register, int]) -> bool:
@@ -100,7 +107,7 @@ def _steps(
 def _is_simple(one: Instruction) -> bool:
     """Whether it can be computed here: of whole numbers, with nothing else asked, and unguarded."""
     relation = one.modifiers[:1] if one.name == "setp" else ()
-    known = one.name in _OPERATIONS or (one.name == "setp" and {*relation} <= {*_RELATIONS})
+    known = one.name in _STEPS or (one.name == "setp" and {*relation} <= {*RELATIONS})
     whole = all(TYPES[name].kind in "bus" for name in one.types)
     plain = [*one.modifiers] == [*relation, *one.types]
     return known and whole and plain and one.guard is None and isinstance(one.operands[0], Register)
@@ -141,8 +148,8 @@ def _result(one: Instruction, values: dict[Register, int]) -> int | None:
         return None
     read = [number_of_type(operand or 0, one.types[-1]) for operand in operands]
     if one.name == "setp":
-        return int(_RELATIONS[one.modifiers[0]](*read))
-    return number_of_type(_OPERATIONS[one.name](*read), one.types[0])
+        return int(RELATIONS[one.modifiers[0]](*read))
+    return number_of_type(OF_INTEGERS[one.name](*read), one.types[0])
 
 
 def _value(operand: Operand, values: dict[Register, int]) -> int | None:

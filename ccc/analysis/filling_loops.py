@@ -12,14 +12,15 @@ such as the values that are stored, does not matter, as long as the branch and t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from ccc.analysis.points_to import Pointee, PointsTo
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register
 from ccc.ptx.opcodes import RENAMES
-from ccc.ptx.types import TYPES
+from ccc.ptx.operations import OF_INTEGERS, RELATIONS
+from ccc.ptx.types import TYPES, number_of_type
 
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
@@ -127,42 +128,29 @@ def _computed(instruction: Instruction, numbers: list[int]) -> Value:
     kind = TYPES[instruction.types[-1]]
     if kind.kind not in "usb":
         return None
-    numbers = [_as(kind.kind, kind.bits, number) for number in numbers]
+    numbers = [number_of_type(number, instruction.types[-1]) for number in numbers]
     if instruction.name == "setp":
-        relation = _RELATIONS.get(instruction.modifiers[0])
+        relation = RELATIONS.get(instruction.modifiers[0])
         plain = len(instruction.modifiers) == 2 and len(numbers) == 2
         return relation(*numbers) if relation and plain else None
     if instruction.name == "cvt" and len(instruction.modifiers) == 2:
-        to = TYPES[instruction.types[0]]
-        return _as(to.kind, to.bits, numbers[0]) if to.kind in "usb" else None
+        to = instruction.types[0]
+        return number_of_type(numbers[0], to) if TYPES[to].kind in "usb" else None
     if instruction.name == "mul" and instruction.modifiers == ("wide", instruction.types[0]):
-        return _as(kind.kind, 2 * kind.bits, numbers[0] * numbers[1])
-    operation = _OPERATIONS.get((instruction.name, *instruction.modifiers[:-1]))
-    if operation is None or len(numbers) != 2:
+        return number_of_type(numbers[0] * numbers[1], f"{kind.kind}{2 * kind.bits}")
+    if (instruction.name, *instruction.modifiers[:-1]) not in _OPERATIONS or len(numbers) != 2:
         return None
     if instruction.name == "shl" and not 0 <= numbers[1] < kind.bits:
         return None
-    return _as(kind.kind, kind.bits, operation(*numbers))
+    return number_of_type(OF_INTEGERS[instruction.name](*numbers), instruction.types[-1])
 
 
-_RELATIONS: dict[str, Callable[[int, int], bool]] = {
-    "eq": int.__eq__, "ne": int.__ne__, "lt": int.__lt__,
-    "le": int.__le__, "gt": int.__gt__, "ge": int.__ge__,
-}  # fmt: skip
-_OPERATIONS: dict[tuple[str, ...], Callable[[int, int], int]] = {
-    ("add",): int.__add__, ("sub",): int.__sub__, ("mul", "lo"): int.__mul__,
-    ("shl",): int.__lshift__, ("and",): int.__and__, ("or",): int.__or__,
-}  # fmt: skip
-
-
-def _as(kind: str, bits: int, number: int) -> int:
-    """A number as a type of so many bits has it."""
-    number &= (1 << bits) - 1
-    return number - (1 << bits) if kind == "s" and number >> (bits - 1) else number
+_OPERATIONS = {("add",), ("sub",), ("mul", "lo"), ("shl",), ("and",), ("or",)}
+"""Those that are tried out, with their modifiers but for the type."""
 
 
 def _add(pointee: Pointee, step: int) -> Pointee | None:
     """A pointee some bytes on; the step may be written unsigned."""
     if pointee.offset is None:
         return None
-    return Pointee(pointee.object, pointee.offset + _as("s", 64, step))
+    return Pointee(pointee.object, pointee.offset + number_of_type(step, "s64"))

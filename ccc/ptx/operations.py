@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 
 EXTREMES = ("min", "max")
 """Operations that give one of what they compare."""
 UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 """Relations of ``setp`` for numbers without a sign, by which of all types they are."""
+RELATIONS: Mapping[str, Callable[[int, int], bool]] = {
+    one: getattr(operator, one) for one in ("eq", "ne", "lt", "le", "gt", "ge")
+}
+"""What those of ``setp`` ask of whole numbers."""
+OF_INTEGERS: Mapping[str, Callable[..., int]] = {
+    "mov": int, "cvt": int, "cvta": int, "neg": operator.neg, "not": operator.invert,
+    "add": operator.add, "sub": operator.sub, "and": operator.and_, "or": operator.or_,
+    "xor": operator.xor, "min": min, "max": max, "mul": operator.mul,
+    "mad": lambda one, other, more: one * other + more,
+    "shl": operator.lshift, "shr": operator.rshift,
+    "div": lambda one, by: abs(one) // abs(by) * (1 if (one < 0) == (by < 0) else -1),
+    "rem": lambda one, by: abs(one) % abs(by) * (-1 if one < 0 else 1),
+}  # fmt: skip
+"""What operations make of whole numbers, before that is cut to the width of their type."""
 INVERSE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "ne": "eq", "eq": "ne"}
 """The relation that holds where another does not, of numbers that can be compared."""
 OPPOSITE_OF_INTEGERS = {**INVERSE, "lo": "hs", "hs": "lo", "ls": "hi", "hi": "ls"}

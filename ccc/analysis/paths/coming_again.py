@@ -13,10 +13,10 @@ serves for what users are told.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from zlib import crc32
 
+from ccc.analysis.constant_trip_count import only_exit, stays_if
 from ccc.analysis.defuse import Definition, trace
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
@@ -25,7 +25,7 @@ from ccc.analysis.paths.model import instructions_of
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register, Special, Symbol
 from ccc.ptx.opcodes import LOADS
-from ccc.ptx.operations import UNSIGNED
+from ccc.ptx.operations import OF_INTEGERS, RELATIONS, UNSIGNED
 from ccc.ptx.types import TYPES, number_of_type
 
 TURNS = 64
@@ -43,21 +43,9 @@ _DRAWN: tuple[Callable[[int], int], ...] = (
 )
 """Numbers that a kernel may find: small, large, and powers of two."""
 _ADDRESSES = ("to", "global", "shared", "const", "local", "param")
-_OPERATIONS: dict[str, Callable[..., int]] = {
-    "mov": int, "cvt": int, "cvta": int, "neg": operator.neg, "not": operator.invert,
-    "add": operator.add, "sub": operator.sub, "and": operator.and_, "or": operator.or_,
-    "xor": operator.xor, "min": min, "max": max, "mul": operator.mul,
-    "mad": lambda one, other, more: one * other + more,
-    "shl": operator.lshift, "shr": operator.rshift,
-    "div": lambda one, by: abs(one) // abs(by) * (1 if (one < 0) == (by < 0) else -1),
-    "rem": lambda one, by: abs(one) % abs(by) * (-1 if one < 0 else 1),
-}  # fmt: skip
-_RELATIONS: dict[str, Callable[[int, int], bool]] = {
-    one: getattr(operator, one) for one in ("eq", "ne", "lt", "le", "gt", "ge")
-}
 _SHIFTS = ("shl", "shr")
-_KNOWN = {*_OPERATIONS, "selp", "setp"}
-_KINDS = {"mul": ("lo", "hi", "wide"), "mad": ("lo", "wide"), "setp": (*_RELATIONS, *UNSIGNED)}
+_KNOWN = {*OF_INTEGERS, "selp", "setp"}
+_KINDS = {"mul": ("lo", "hi", "wide"), "mad": ("lo", "wide"), "setp": (*RELATIONS, *UNSIGNED)}
 """The modifiers of those that have some, beside their types."""
 _OTHER = "?"
 
@@ -114,10 +102,10 @@ class _Thread:
         self, loop: Loop, facts: Facts, launch: Mapping[str, int], drawn: Callable[[int], int]
     ):
         self._facts, self._loop, self._launch, self._of = facts, loop, launch, drawn
-        ends = {source for source, _ in loop.exits(facts.graph)}
-        if len(ends) != 1:
+        branch = only_exit(loop, facts)
+        if branch is None:
             raise _Unknown
-        (self._end,) = ends
+        self._branch, self._end = branch, facts.homes[branch]
         written = {r for i in instructions_of(loop.blocks, facts) for r in i.defined()}
         self._carried = facts.liveness.live_in(loop.header) & written
         self._begins: dict[Register, int] = {}
@@ -132,17 +120,12 @@ class _Thread:
 
     def goes_on(self) -> bool:
         """Whether the loop does not end in this iteration."""
-        block = self._facts.blocks[self._end]
-        branch = next((one for one in block.instructions if one.is_terminator), None)
-        if branch is None or branch.guard is None or branch.target is None:
-            raise _Unknown
-        stays = (branch.target in self._loop.blocks) != branch.guard.negated
-        return bool(self.read(branch.guard.register, branch)) == stays
+        assert self._branch.guard is not None
+        asked = self.read(self._branch.guard.register, self._branch)
+        return bool(asked) == stays_if(self._branch, self._loop)
 
     def go_on(self) -> None:
         """Begin the next iteration."""
-        if len(self._loop.latches) != 1:
-            raise _Unknown
         (latch,) = self._loop.latches
         later: dict[Register, int] = {}
         while waiting := self._begins.keys() - later.keys():
@@ -228,12 +211,12 @@ class _Thread:
             return values[0 if values[2] else 1]
         read = [number_of_type(one, maker.types[-1]) for one in values]
         if maker.name == "setp":
-            return int(_RELATIONS[UNSIGNED.get(kind, kind)](*read[:2]))
+            return int(RELATIONS[UNSIGNED.get(kind, kind)](*read[:2]))
         if maker.name in _SHIFTS:
             read[1] = min(number_of_type(values[1], "u32"), 64)
         if kind == "wide":
-            return _OPERATIONS[maker.name](*read[:2], *values[2:])
-        found = _OPERATIONS[maker.name](*read)
+            return OF_INTEGERS[maker.name](*read[:2], *values[2:])
+        found = OF_INTEGERS[maker.name](*read)
         if kind == "hi":
             found >>= TYPES[maker.types[-1]].bits
         return number_of_type(found, maker.types[0])
