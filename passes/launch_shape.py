@@ -158,7 +158,7 @@ def static_room(kernel: Kernel) -> int:
 
 def shared_room(kernel: Kernel) -> int:
     """The bytes that a block can have besides, be it static or dynamic. Launches add some for each
-    of their warps, so that stacks for the first ones alone are static."""
+    of their warps, so that stacks for blocks of the usual size are static."""
     room, may_grow = static_room(kernel), kernel.takes_dynamic and kernel.stack_warps is None
     if kernel.shared_limit <= DEFAULT_SHARED_BYTES or not may_grow:
         return room

@@ -1,4 +1,4 @@
-"""The values of constant C expressions in clauses, as pycparser has read them."""
+"""The values of constant C expressions: of clauses, as pycparser has read them, and of sizes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ccc.errors import short
 Number = int | float
 IN_A_MACRO = "_Pragma(STR(ccc ...)) in a macro, with #define STR(x) #x"
 """How a macro comes to be a part of an annotation."""
+_FOLDED = "only numbers, + - * /, shifts and bit operations are folded"
 _LARGEST = 1 << 64
 _LONGEST = 100
 """No number is written with more characters."""
@@ -37,21 +38,26 @@ def fold(node: Any) -> Number:
     from pycparser import c_ast  # noqa: PLC0415 - seldom asked for
 
     if isinstance(node, c_ast.Constant):
-        return _literal(node.value)
+        return literal(node.value)
     if isinstance(node, c_ast.UnaryOp) and node.op in _UNARY:
         return _apply(_UNARY[node.op], fold(node.expr))
     if isinstance(node, c_ast.BinaryOp):
-        left, right = fold(node.left), fold(node.right)
-        if node.op == "/":
-            return _divide(left, right)
-        if node.op in _BINARY:
-            return _apply(_BINARY[node.op], left, right)
+        return binary(node.op, fold(node.left), fold(node.right))
     if isinstance(node, c_ast.ID):
         raise ValueError(
             f'"{short(node.name)}" is no constant here, where macros are not expanded; '
             f"write the number, or {IN_A_MACRO}"
         )
-    raise ValueError("only numbers, + - * /, shifts and bit operations are folded")
+    raise ValueError(_FOLDED)
+
+
+def binary(sign: str, left: Number, right: Number) -> Number:
+    """What C makes of two numbers; ValueError where that is not folded."""
+    if sign == "/":
+        return _divide(left, right)
+    if sign not in _BINARY:
+        raise ValueError(_FOLDED)
+    return _apply(_BINARY[sign], left, right)
 
 
 def _apply(operation: Callable[..., Number], *values: Number) -> Number:
@@ -82,9 +88,10 @@ def _divide(left: Number, right: Number) -> Number:
     return left / right
 
 
-def _literal(text: str) -> Number:
+def literal(text: str) -> Number:
+    """The number that C writes so; ValueError where it is none."""
     if not (text[0].isdigit() or text[0] == "."):  # a character, or a string
-        raise ValueError("only numbers, + - * /, shifts and bit operations are folded")
+        raise ValueError(_FOLDED)
     if len(text) > _LONGEST:
         raise ValueError("this does not fit in 64 bits")
     return _fitting(_number(text))

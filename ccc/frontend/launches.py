@@ -6,10 +6,10 @@ change it: of scopes, overloads and what functions do to what they are given not
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from ccc.frontend import folding
 from ccc.frontend.syntax import every_node
 from ccc.ptx.types import MAX_BLOCK_THREADS
 
@@ -20,9 +20,6 @@ _LAUNCH = "kernel_call_syntax"
 _DIM3 = b"dim3"
 _WHOLE = frozenset(b"int unsigned long size_t auto const constexpr static".split()) | {_DIM3}
 """The words with which a variable is declared that is a whole number, or several."""
-_BINARY: dict[bytes, Callable[[int, int], int]] = {
-    b"+": operator.add, b"-": operator.sub, b"*": operator.mul,
-}  # fmt: skip
 _READS = frozenset(b"+ - * / % < > <= >= == !=".split())
 _LISTS = ("argument_list", "initializer_list")
 _DEEPEST = 50
@@ -86,7 +83,7 @@ class Launches:
         if node.type == "parenthesized_expression" and node.named_children:
             return self._product(node.named_children[0], deepest - 1)
         if node.type == "number_literal":
-            return _literal(node.text or b"")
+            return _whole(folding.literal, (node.text or b"").decode(errors="replace"))
         if node.type == "binary_expression":
             return self._binary(node, deepest)
         if node.type == "identifier":
@@ -106,8 +103,9 @@ class Launches:
     def _binary(self, node: Node, deepest: int) -> int | None:
         sides = [node.child_by_field_name(side) for side in ("left", "right")]
         left, right = (None if one is None else self._product(one, deepest - 1) for one in sides)
-        by = _BINARY.get(_sign(node))
-        return None if by is None or left is None or right is None else by(left, right)
+        if left is None or right is None:
+            return None
+        return _whole(folding.binary, _sign(node).decode(), left, right)
 
     def _value_of(self, name: bytes) -> Node | None:
         """What a variable is that is declared once, and not changed."""
@@ -206,10 +204,10 @@ def _last_name(node: Node | None) -> bytes:
     return (node.text or b"") if node is not None and node.type == "identifier" else b""
 
 
-def _literal(text: bytes) -> int | None:
-    digits = text.replace(b"'", b"").lower().rstrip(b"ul")
-    is_octal = digits.startswith(b"0") and digits.isdigit() and digits.strip(b"0")
+def _whole(fold: Callable[..., folding.Number], *of: object) -> int | None:
+    """What is folded, if that is a whole number."""
     try:
-        return int(digits, 8 if is_octal else 0) if digits.strip(b"0") else 0
+        found = fold(*of)
     except ValueError:
         return None
+    return found if isinstance(found, int) else None

@@ -254,8 +254,8 @@ class Collector(TaskCode[N]):
         """Emit what members do that have no task, before the next round."""
 
     def before(self, emit: Emitter) -> None:
-        """Emit what members do first of all: too few iterations are not worth the trouble, and some
-        warps have no stack."""
+        """Emit what members do first of all: too few iterations are not worth the trouble, and
+        large blocks have not a stack for each warp."""
         assert self.short_loop is not None or self.large is None
         if self.short_loop is not None:
             self.short_loop.pass_by(emit, self.mask)
