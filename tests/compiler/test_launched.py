@@ -40,7 +40,8 @@ void run(float *x, float *y, int n, int given) {
         ("512", 512), ("dim3(SIDE, 2 * SIDE - 32)", 1024), ("T", 512), ("kept", 1024),
         ("block, 0, stream", 256), ("other", 512), ("{16, 64}", 1024), ("0400", 256),
         ("threads", None), ("set", None), ("read", None), ("unknown", None), ("given", None),
-        ("shared", None), ("n / 2", None), ("SIDE / 2", 16), ("SIDE / 3", None), ("1 << 9", 512), (" + ".join("1" * 99), None),
+        ("shared", None), ("n / 2", None), ("SIDE / 2", 16), ("SIDE / 3", None),
+        ("1 << 9", 512), (" + ".join("1" * 99), None),
     ],
 )  # fmt: skip
 def test_the_size_of_blocks_is_read_where_it_is_said(launched: str, threads: int | None) -> None:
