@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from ccc.frontend.syntax import every_node, function_name, parameter_name, parameters
+from ccc.frontend.syntax import every_node, function_name, parameter_name, parameters, root_around
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -33,11 +33,9 @@ class Given(NamedTuple):
 
 def given_by(call: Node) -> Given | None:
     """What the function gives that is called; None if it is not known, or does more."""
-    name, root = _name(call.child_by_field_name("function")), call
-    while root.parent is not None:
-        root = root.parent
+    name = _name(call.child_by_field_name("function"))
     listed = call.child_by_field_name("arguments")
-    found = _functions(root).get(name, []) if name and listed else []
+    found = _functions(root_around(call)).get(name, []) if name and listed else []
     fitting = [one for one in found if listed and len(parameters(one)) == listed.named_child_count]
     return given_in(fitting[0]) if len(fitting) == 1 else None
 

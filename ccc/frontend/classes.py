@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
-from ccc.frontend.syntax import body_of, every_node, function_name, type_of
+from ccc.frontend.syntax import body_of, every_node, function_name, root_around, type_of
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -83,7 +84,7 @@ def _defined_outside(method: Node, classes: Collection[Node]) -> Iterator[Node]:
     """The methods of some classes that are defined outside of them."""
     heads = [one.parent.child_by_field_name("name") for one in classes if one.parent is not None]
     names = {_plain(one) for one in heads if one is not None}
-    every = updates.every(_root(method), lambda node: node.type == _METHOD) if names else ()
+    every = _methods(root_around(method)) if names else ()
     return (one for one in every if _class_around(one) is None and _scope(one) in names)
 
 
@@ -98,7 +99,7 @@ def _bases(body: Node) -> Iterator[Node]:
 def _bodies(node: Node, names: Iterable[bytes | None]) -> Iterator[Node]:
     """What the classes of some names declare, of which there is but one of a name."""
     names = [one for one in names if one]
-    every = list(updates.every(_root(node), lambda one: one.type in _CLASSES)) if names else []
+    every = _classes(root_around(node)) if names else []
     for name in names:
         bodies = [
             inner
@@ -109,10 +110,16 @@ def _bodies(node: Node, names: Iterable[bytes | None]) -> Iterator[Node]:
         yield from bodies if len(bodies) == 1 else ()
 
 
-def _root(node: Node) -> Node:
-    while node.parent is not None:
-        node = node.parent
-    return node
+@lru_cache(maxsize=1)
+def _classes(root: Node) -> list[Node]:
+    """The classes of a text; many methods ask for theirs."""
+    return list(updates.every(root, lambda one: one.type in _CLASSES))
+
+
+@lru_cache(maxsize=1)
+def _methods(root: Node) -> list[Node]:
+    """The functions of a text, of which some are methods."""
+    return list(updates.every(root, lambda one: one.type == _METHOD))
 
 
 def _plain(name: Node) -> bytes | None:

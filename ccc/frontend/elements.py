@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.frontend import updates
-from ccc.frontend.syntax import declared_in, function_around, identifiers_in, type_of
+from ccc.frontend.syntax import declared_in, function_around, identifiers_in, root_around, type_of
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -97,9 +97,7 @@ def _made_by(change: Node, node: Node) -> str | None:
 
 def _leads(array: Node) -> bool:
     """Whether a member is a pointer in some structure, so that its elements may lie elsewhere."""
-    field, root = array.child_by_field_name("field"), array
-    while root.parent is not None:
-        root = root.parent
+    field, root = array.child_by_field_name("field"), root_around(array)
     name = re.escape(((field or array).text) or b"")
     led = re.compile(rb"[*&]\s*(?:(?:const|__restrict__)\s+)?" + name + rb"\s*[;,=)]")
     return led.search(root.text or b"") is not None

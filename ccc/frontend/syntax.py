@@ -369,6 +369,13 @@ def home_of(root: Node, at: int, code: bytes) -> Home | None:
     return None
 
 
+def root_around(node: Node) -> Node:
+    """The root of the tree that a node is of."""
+    while node.parent is not None:
+        node = node.parent
+    return node
+
+
 def function_around(statement: Node) -> Node | None:
     """The function, or lambda, that a statement stands in."""
     node: Node | None = statement
