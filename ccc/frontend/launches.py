@@ -43,7 +43,7 @@ class Launches:
 
     def __init__(self, root: Node):
         self._calls: list[Node] = []
-        self._values: dict[bytes, Node | None] = {}
+        self._numbers: dict[bytes, int | None] = {}
         self._named: dict[bytes, list[Node]] = {}
         for node in every_node(root):
             if node.type == _LAUNCH and len(node.named_children) > 1:
@@ -88,10 +88,11 @@ class Launches:
             return self._binary(node, deepest)
         if node.type == "identifier":
             name = node.text or b""
-            if name not in self._values:
-                self._values[name] = self._value_of(name)
-            value = self._values[name]
-            return None if value is None else self._product(value, deepest - 1)
+            if name not in self._numbers:
+                value = self._value_of(name)
+                number = None if value is None else self._product(value, deepest - 1)
+                self._numbers[name] = number
+            return self._numbers[name]
         product: int | None = None
         for one in _elements(node):
             factor = self._product(one, deepest - 1)
@@ -175,7 +176,8 @@ def _is_read(node: Node) -> bool:
         return around.parent is not None and around in _lists_of(around.parent)
     declared = around.child_by_field_name("declarator")
     is_copied = declared is not None and declared.type == "identifier" and declared != node
-    return around.type == _LAUNCH or (around.type == "init_declarator" and is_copied)
+    is_plain = around.type == "init_declarator" and _words_before(around) <= _WHOLE
+    return around.type == _LAUNCH or (is_plain and is_copied)
 
 
 def _lists_of(node: Node) -> list[Node]:
@@ -208,6 +210,6 @@ def _whole(fold: Callable[..., folding.Number], *of: object) -> int | None:
     """What is folded, if that is a whole number."""
     try:
         found = fold(*of)
-    except ValueError:
+    except (ValueError, ArithmeticError):
         return None
     return found if isinstance(found, int) else None

@@ -41,7 +41,7 @@ void run(float *x, float *y, int n, int given) {
         ("block, 0, stream", 256), ("other", 512), ("{16, 64}", 1024), ("0400", 256),
         ("threads", None), ("set", None), ("read", None), ("unknown", None), ("given", None),
         ("shared", None), ("n / 2", None), ("SIDE / 2", 16), ("SIDE / 3", None),
-        ("1 << 9", 512), (" + ".join("1" * 99), None),
+        ("1 << 9", 512), ("SIDE / 0", None), ("dim3(0x1p9999)", None), (" + ".join("1" * 99), None),
     ],
 )  # fmt: skip
 def test_the_size_of_blocks_is_read_where_it_is_said(launched: str, threads: int | None) -> None:
@@ -77,7 +77,8 @@ def test_of_a_name_with_several_meanings_nothing_is_told(more: str) -> None:
 @pytest.mark.parametrize(
     "change",
     ["kept = 3", "kept++", "get(kept)", "std::cin >> kept", "get(&kept)", "int &other = kept",
-     'asm("" : "=r"(kept))', "std::tie(kept, n) = two()", "[&kept] {}()"],
+     'asm("" : "=r"(kept))', "std::tie(kept, n) = two()", "[&kept] {}()", "R other = kept",
+     "decltype(auto) other = (kept)"],
 )  # fmt: skip
 def test_of_what_may_be_changed_nothing_is_told(change: str) -> None:
     source = SOURCE.replace("LAUNCHED", "kept")
@@ -86,6 +87,15 @@ def test_of_what_may_be_changed_nothing_is_told(change: str) -> None:
     assert [*Annotated(changed, "k.cu", {}).launches(["shade"])] == []
     read = source.replace("set = 64,", "int blocks = (n + kept - 1) / (kept);", 1)
     assert [*Annotated(read, "k.cu", {}).launches(["shade"])]
+
+
+def test_a_name_is_folded_once() -> None:
+    """Of constants made of one another, each several times, a build would not end."""
+    made = "".join(f"const int B{i + 1} = B{i} + B{i} - B{i};" for i in range(30))
+    source = SOURCE.replace("LAUNCHED", "B14").replace(
+        "const int SIDE", f"const int B0 = 512; {made} const int SIDE"
+    )
+    assert [threads for _, threads, _ in Annotated(source, "k.cu", {}).launches(["shade"])] == [512]
 
 
 @pytest.mark.slow
