@@ -4,16 +4,14 @@ from ccc.profile.data import (
     COUNTERS,
     DESCRIPTOR,
     TABLE,
-    KernelProfile,
-    PathProfile,
     Profile,
-    add,
     by_annotation,
     merge,
     of,
     read,
     reset,
 )
+from ccc.profile.model import KernelProfile, PathProfile, add
 
 __all__ = [
     "COUNTERS",

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ccc.profile.data import KernelProfile, PathProfile
+    from ccc.profile.model import KernelProfile, PathProfile
 
 _REPEATING = ("while", "for variable", "recursion")
 

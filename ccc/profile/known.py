@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 from ccc.errors import CccError, Span, in_words
 from ccc.ir.markers import Marker
-from ccc.profile.data import KernelProfile, PathProfile, add, add_copies, read
+from ccc.profile.data import read
 from ccc.profile.match import Place, match, stale
+from ccc.profile.model import KernelProfile, PathProfile, add, add_copies
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from rich.text import Text
 
 from ccc import profile
 from ccc.demangle import demangle
-from ccc.profile.data import KernelProfile, PathProfile, Profile
+from ccc.profile.data import Profile
+from ccc.profile.model import KernelProfile, PathProfile
 from ccc.tables import narrowest
 
 _ISSUED = ("warp instr.", "share", "warp eff.")

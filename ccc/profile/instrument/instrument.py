@@ -31,7 +31,6 @@ from ccc.analysis.facts import Facts
 from ccc.ir.edit import add_block, jump, remove_jumps_to_next, retarget
 from ccc.ir.nodes import Block, Function, Instruction
 from ccc.pipeline import PathRecord
-from ccc.profile.data import FUNCTION_COUNTERS, PATH_COUNTERS
 from ccc.profile.instrument.counts import Counts, Site
 from ccc.profile.instrument.places import (
     CountedRegion,
@@ -43,6 +42,7 @@ from ccc.profile.instrument.places import (
     prepare,
 )
 from ccc.profile.instrument.surroundings import CountedCalls, Surroundings
+from ccc.profile.model import FUNCTION_COUNTERS, PATH_COUNTERS
 
 
 @dataclass(eq=False)

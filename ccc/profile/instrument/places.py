@@ -10,7 +10,7 @@ from ccc.analysis.dominators import Dominators, is_reducible, post_dominators
 from ccc.analysis.facts import Facts
 from ccc.ir.edit import add_block, make_explicit, retarget, substitute
 from ccc.ir.nodes import Block, Function, Guard, Instruction
-from ccc.profile.data import FUNCTION_COUNTERS, PATH_COUNTERS
+from ccc.profile.model import FUNCTION_COUNTERS, PATH_COUNTERS
 from ccc.ptx.opcodes import Effect
 
 
