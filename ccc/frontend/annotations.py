@@ -14,7 +14,7 @@ from ccc.frontend.misspelt import message, misspelt
 from ccc.frontend.placement import PLACES, Placed, Placement
 from ccc.frontend.readable import parse_readable
 from ccc.frontend.stripping import GAP, REST, pragmas, without_comments
-from ccc.frontend.syntax import Home, body_of, home_of, parse_cuda, statement_at
+from ccc.frontend.syntax import LOOPS, Home, body_of, home_of, parse_cuda, statement_at
 from ccc.frontend.variables import Suspects
 
 if TYPE_CHECKING:
@@ -140,8 +140,11 @@ class Annotations:
             return
         at = _end(_SPACE, self.blank, match.end())
         known = DIRECTIVES[pragma.directive]
-        statement = self._statement(at) or self.root
-        self.placement.placed.append(Placed(number, match, pragma, known, at, statement))
+        statement, begin = self._statement(at) or self.root, match.start(2)
+        if PLACES[pragma.directive][1] == LOOPS and (loop := self._loop_in_line(statement)):
+            at = begin = loop.start_byte
+            statement = loop
+        self.placement.placed.append(Placed(number, match, pragma, known, at, statement, begin))
 
     def _statement(self, at: int) -> Node | None:
         """The outermost statement that begins at ``at``."""
@@ -156,6 +159,16 @@ class Annotations:
         ]
         alone = statement_at(parse_cuda(self._parsed, window).root_node, at)
         return alone if alone and not (found and alone.has_error) else found
+
+    def _loop_in_line(self, statement: Node) -> Node | None:
+        """The loop behind declarations, in the same line: what macros such as PyTorch's
+        ``CUDA_KERNEL_LOOP`` expand to."""
+        node: Node | None = statement
+        while node is not None and node.type == "declaration":
+            node = node.next_named_sibling
+        if node is None or node is statement or node.type not in LOOPS:
+            return None
+        return None if b"\n" in self.blank[statement.start_byte : node.start_byte] else node
 
     def annotation(self, placed: Placed) -> Annotation:
         """What is told of an annotation that is to be marked."""

@@ -165,7 +165,7 @@ class MarkerEdits:
         own = self._found.unrolls_at(placed.at)
         words = [m[1] for m in own] or [b"unroll 1"]
         head = b" ".join([b"{", marker, *map(as_operator, words)])
-        at = placed.match.start(2)
+        at = placed.begin
         edits = [Edit(m.start(), m.end(), newlines(m[0])) for m in own]
         end = placed.statement.end_byte
         return [*edits, Edit(at, at, head), Edit(end, end, b" }")]

@@ -76,6 +76,7 @@ class Placed:
     known: DirectiveKind
     at: int  # where the statement begins
     statement: Node
+    begin: int  # where markers before it go: at the pragma, as long as nothing stands between
 
     @property
     def name(self) -> str:

@@ -84,6 +84,22 @@ def test_a_pragma_between_a_loop_and_its_body(head: str, expected: str) -> None:
     assert [" ".join(x.split()) for x in lines[2:5]] == [expected, "", "if (a) { @then b(); } } }"]
 
 
+@pytest.mark.parametrize("declared", ["int a = 0;", "int a = 0; long b = f(a);"])
+def test_a_loop_behind_declarations_in_its_line(declared: str) -> None:
+    body = "for (;;) {\n#pragma ccc if\nif (a) b();\n}"
+    text = f"void f() {{\n#pragma ccc for\n{declared} {body} }}"
+    marked = in_assembly(mark(text, "k.cu").text).split("\n")
+    begin, _, head = re.sub(r"asm[^;]*ccc\.(\w+)[^;]*;", r"@\1", marked[2]).partition("{")
+    assert begin.strip() == declared  # which are known behind the loop, too
+    assert " ".join(head.split()) == '@loop _Pragma("unroll 1")for (;;) { @for'
+    assert marked[5] == "} } }"
+
+
+def test_a_loop_in_the_line_behind_declarations_is_another_statement() -> None:
+    text = "void f() {\n#pragma ccc for\nint a = 0;\nfor (;;) b();\n}"
+    assert '"ccc for" stands before "int a = 0;"' in complaint(text)
+
+
 def test_a_do_loop() -> None:
     text = "void f() {\n#pragma ccc for\ndo\n#pragma ccc if\nif (a) b();\nwhile (c);\n}\n"
     marked = mark(text, "k.cu").text.split("\n")
