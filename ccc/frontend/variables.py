@@ -355,6 +355,10 @@ class Suspects(UpdatedVariables):
         kinds = {one: type_by_name(of, one.encode(), code) for one in names} if of else {}
         return [one for one, kind in kinds.items() if _WIDEST.search(kind or b"")]
 
+    def speaks_of(self, name: str) -> bool:
+        """Whether a name stands anywhere in the user's own files."""
+        return re.search(rf"\b{re.escape(name)}\b".encode(), self._placement.blank) is not None
+
     def fields_of_bits(self, names: Iterable[str]) -> list[str]:
         """Those of some members that are so many bits."""
         code = self._placement.blank

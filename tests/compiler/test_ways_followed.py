@@ -76,6 +76,34 @@ def test_a_kernel_of_one_thread_for_each_item_is_to_be_marked_itself(
     assert head != "if (i < n)" or "left around" not in "".join(said(marked, tmp_path, Options()))
 
 
+LIBRARY = """
+template <class F> __global__ void each(F f, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    HEAD f(i);
+}
+template <class F> void run_each(F f, int n) { each<<<n, 256>>>(f, n); }
+"""
+FUNCTOR = """
+#include "library.h"
+struct Op {
+    float *x;
+    __device__ void operator()(int i) const {
+        #pragma ccc if
+        if (x[i] > 1) x[i] = expf(x[i]);
+    }
+};
+void run(float *x, int n) { run_each(Op{x}, n); }
+"""
+
+
+@pytest.mark.parametrize("head", ["if (i < n)", "for (; i < n; i += gridDim.x * blockDim.x)"])
+def test_a_kernel_of_a_library_cannot_be_marked(head: str, tmp_path: Path) -> None:
+    (tmp_path / "library.h").write_text(LIBRARY.replace("HEAD", head))
+    (line,) = said(FUNCTOR, tmp_path, Options())
+    way = 'write a kernel with an annotated loop in place of "each", which is a library\'s; else'
+    assert f"no annotated loop is left around it; {way} remove the annotation" in line
+
+
 FLATTENED = """
 __global__ void steps(const int *x, int *y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

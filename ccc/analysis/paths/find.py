@@ -32,9 +32,9 @@ from ccc.analysis.paths.legality import (
 from ccc.analysis.paths.locate import (
     annotated_loops,
     extent,
+    how_to_repeat,
     located,
     what_became,
-    what_repeats,
     without_first_turns,
 )
 from ccc.analysis.paths.model import (
@@ -226,7 +226,7 @@ class _Examination:
             return what_became(loops)
         if any(one.kind in WHOLE_KERNEL for one in markers):
             return ", since its kernel is left as it was"
-        return f"; mark {what_repeats(path.marker, self.found, self.facts)}"
+        return f"; {how_to_repeat(path.marker, self.found, self.facts)}"
 
     def _other_cases_lie_in_a_loop(self, path: FoundPath) -> bool:
         """Whether it is a case, and other cases of its switch lie in an annotated loop."""

@@ -21,6 +21,8 @@ NO_LOOP = "no loop is left here"
 INNER_LOOPS = ("while", "variable", "recursion")
 WHOLE = 'all lanes that begin that loop go round as often: mark it "ccc for"'
 """What serves a loop inside an annotated one that needs no tasks of its own."""
+MARK_KERNEL = 'mark the kernel, if its threads are independent: "#pragma ccc grid_stride"'
+MARK_LOOP = "mark the loop in which the kernel comes to it: #pragma ccc for"
 ROLLED = (
     'mark each loop around it that nvcc has unrolled "ccc for", if its turns are independent, or '
     'else "ccc while"'
@@ -104,7 +106,7 @@ def what_became(loops: Iterable[Marker]) -> str:
     )
 
 
-def what_repeats(marker: Marker, paths: Iterable[FoundPath], facts: Facts) -> str:
+def how_to_repeat(marker: Marker, paths: Iterable[FoundPath], facts: Facts) -> str:
     """What is to be marked around the copies of a path, of which no loop is, in words: where a
     kernel comes to all of them in none, each thread is an iteration."""
     entries = {one.entry: one.repeats for one in paths if one.marker == marker}
@@ -115,8 +117,8 @@ def what_repeats(marker: Marker, paths: Iterable[FoundPath], facts: Facts) -> st
         if entry in loop.blocks and not (repeats and loop.header == entry)
     )
     if facts.function.kind == "entry" and next(around, None) is None:
-        return 'the kernel, if its threads are independent: "#pragma ccc grid_stride"'
-    return "the loop in which the kernel comes to it: #pragma ccc for"
+        return MARK_KERNEL
+    return MARK_LOOP
 
 
 def extent(path: FoundPath, facts: Facts) -> frozenset[str]:

@@ -17,6 +17,7 @@ from ccc.analysis.paths.carried_values import (
 from ccc.analysis.paths.continuation import OF_ATOMIC
 from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES, SUMS, SUMS_HINT, TO_SHARE
 from ccc.analysis.paths.leading_out import LEAVES_TURNS
+from ccc.analysis.paths.locate import MARK_KERNEL, MARK_LOOP
 from ccc.analysis.paths.parting import BY_ONE, DECIDES
 from ccc.analysis.paths.wanted_operations import NOTHING_ELSE
 from ccc.compiler.advice import FROM_COUNTER, IF_FROM_COUNTER
@@ -56,6 +57,8 @@ class Hint(Enum):
     ANOTHER_LOOP = auto()
     OWN_ARRAY = auto()
     """Which memory of the thread is meant: that is no advice."""
+    MARKED_AROUND = auto()
+    """What a path lies in that might be marked, if it lies in no annotated loop."""
     PROMISE = auto()
     INLINE = auto()
 
@@ -75,6 +78,7 @@ PATTERNS = {
     Hint.INLINE: (
         "declare (?:it|the function) __forceinline__(?:, and call it directly|, in the same file)?"
     ),
+    Hint.MARKED_AROUND: f"{re.escape(MARK_KERNEL)}|{re.escape(MARK_LOOP)}",
     Hint.FROM_COUNTER: f"{re.escape(IF_FROM_COUNTER)}|{re.escape(FROM_COUNTER)}",
     Hint.TO_SHARE: f"(?:; )?{re.escape(TO_SHARE)}",
     Hint.DECIDES: re.escape(f"{BY_ONE} {DECIDES}"),

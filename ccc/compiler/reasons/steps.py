@@ -15,6 +15,7 @@ from ccc.compiler.reasons.handing_on import (
     without_reduction,
 )
 from ccc.compiler.reasons.hints import CLAUSES, Hint
+from ccc.compiler.reasons.in_library import in_a_library
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.lacking_clauses import with_all_lacking, with_lacking
 from ccc.compiler.reasons.misused import of_companions, or_removed, settled
@@ -65,6 +66,7 @@ _ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
     Hint.INLINE: as_a_loop,
     Hint.IN_VARIABLES: array_of_turns,
     Hint.LEAVES_TURNS: in_branch,
+    Hint.MARKED_AROUND: in_a_library,
     Hint.OF_ATOMIC: counted_elsewhere,
     Hint.PROMISE: promised,
     Hint.READ_BEFORE: read_before_loop,
