@@ -100,7 +100,7 @@ AGAIN_ONCE = Snippet("""
 class Collector(TaskCode[N]):
     """Rewrites one annotated loop; who inherits says how tasks are served.
 
-    ``members`` are those who meet, and ``mask`` is what they are told by where they do: all lanes,
+    ``entering`` are the blocks of what is done before the loop. ``members`` are those who meet, and ``mask`` is what they are told by where they do: all lanes,
     as a constant, where all that have not ended are members, since that takes no register.
     ``base`` is the warp's share of shared memory, and ``users`` are the further instructions that
     compute with its size. ``rank_bytes`` and ``warp_bytes`` are the size of
@@ -131,6 +131,7 @@ class Collector(TaskCode[N]):
         self.users: list[Instruction] = []
         self.counted: list[CountedBranch] = []
         self.leaving: frozenset[str] = frozenset()
+        self.entering: frozenset[str] = frozenset()
         self.last_test = self._last_test()
         self.short: ShortLoop | None = None
         for plan in layout.plans:
@@ -164,7 +165,9 @@ class Collector(TaskCode[N]):
         self.leaving = frozenset(leaving.values())
         self.dispatch()
         self.note_originals()
+        earlier = self._labels
         self._enter()
+        self.entering = self._labels - earlier
         for node, snapshot in entered.items():
             self._redirect_path(node, snapshot)
         self._redirect_iterations(leaving)
@@ -174,6 +177,10 @@ class Collector(TaskCode[N]):
         self.unroll()
         self._finish()
         return self.base_instruction
+
+    @property
+    def _labels(self) -> frozenset[str]:
+        return frozenset(block.label for block in self.function.blocks)
 
     def note_originals(self) -> None:
         """The paths of the loop as it was are copies of theirs."""
@@ -364,7 +371,7 @@ class Collector(TaskCode[N]):
         """What ended an iteration, or the loop, now leads to the collection point."""
         loop = self.loop.loop
         originals = {block.label for block in self.originals}
-        own = {self.enter, self.again, self.check}
+        own = {*self.entering, self.again, self.check}
         for block in self.function.blocks:
             is_new = block.label not in originals and block.label not in own
             if block.label in loop.blocks or is_new:
