@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from folders import DOCS
 
@@ -20,3 +22,11 @@ SECTION = PAGE.partition("\n## Reading the choice\n")[2].partition("\n## ")[0]
 )  # fmt: skip
 def test_what_is_the_least_is_on_the_page(name: str) -> None:
     assert f" {getattr(thresholds, name):g} " in SECTION.replace("\n", " ").replace(",", " ")
+    assert f"`{name}`" in SECTION
+
+
+@pytest.mark.parametrize("name", ["ADAPTIVE_GAIN", "MELD_GAIN", "FLATTEN_GAIN"])
+def test_what_is_named_has_its_number_beside_it(name: str) -> None:
+    every = re.findall(rf"([\d.]+)\b[^|.;]*?\(`{name}`", " ".join(PAGE.split()))
+    assert every
+    assert set(every) == {f"{getattr(thresholds, name):g}"}
