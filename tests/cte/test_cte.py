@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from breadth import one_in
 from emulating import needs_nvcc
-from folders import ROOT
+from folders import DOCS, ROOT
 from remembered import included, remembered
 
 import ccc
@@ -204,6 +204,9 @@ def test_shared_bytes_are_those_that_are_told(how: str, tmp_path: Path) -> None:
     assert taken < 18 * 1024
     done = nvcc(f"-DEXPECTED={taken}", *flags)
     assert done.returncode == 0, done.stderr
+    page = (DOCS / "cte.md").read_text()
+    if f"`cte::shared_bytes_of<{how}>`" in page:
+        assert f" {taken} here." in page
 
 
 def test_a_program_is_compiled_without_warnings(tmp_path: Path) -> None:
