@@ -1,10 +1,13 @@
-"""The table of what was measured, on the page of performance, is of the results that are kept."""
+"""The pages that tell what was measured are of the results that are kept."""
 
 from __future__ import annotations
 
-import pytest
-from folders import DOCS
+from pathlib import Path
 
+import pytest
+from folders import DOCS, ROOT
+
+from ccc.tools.bench import nested_page, page
 from ccc.tools.bench.predictions import predictions
 from ccc.tools.bench.results import CHOSEN, Entry, Results
 
@@ -62,6 +65,19 @@ def test_a_row_is_what_was_measured(name: str, entries: dict[tuple[str, str], En
         gains = [f"{float(one):.1f}" if float(one) >= 10 else one for one in gains]
         cells.append(gains[0] if set(gains) == {"1.00"} else ", ".join(gains))
     assert f"| {name} | {' | '.join(cells)} |" in (DOCS / "performance.md").read_text().splitlines()
+
+
+@pytest.mark.parametrize("folder", ["", "cte"])
+def test_the_pages_of_results_say_what_samples_say(folder: str, tmp_path: Path) -> None:
+    """They have what people wrote of a sample from its own page."""
+    plots = {one.stem.partition("-")[2]: one.name for one in (DOCS / folder).glob("results-*.png")}
+    results = Results.load(DOCS / folder)
+    page.write(results, tmp_path, ROOT / "samples", plots)
+    if folder:
+        nested_page.write(results, tmp_path, plots, ROOT / "samples")
+    for made in tmp_path.iterdir():
+        kept = (DOCS / folder / made.name).read_text()
+        assert kept == made.read_text(), f"ccc bench --redraw --out docs/{folder}"
 
 
 def test_the_page_tells_how_often_the_model_was_right() -> None:
