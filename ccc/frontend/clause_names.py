@@ -81,31 +81,29 @@ class ClauseNames:
         return [other] if other else unknown
 
     def idle(self, placed: Placed) -> list[WrongName]:
-        """Why naming variables has no effect, or does not fit."""
-        unused = next(iter(self._unused_reductions(placed, placed.statement)), None)
-        read = self._of_uses(placed, is_read)
-        kinds = {
-            "is not in the loop": unused and self._unless_reached(placed, unused),
-            "counts the iterations": self._counting_reduction(placed),
-            "each iteration declares anew": next(iter(self.local_reductions(placed)), None),
-            "the loop only reads": read and self._unless_reached(placed, read),
-            _NO_VARIABLE: self._of_uses(placed, is_pointed_from),
-        }
-        found = (
-            WrongName(f'the reduction has no effect on "{name}", which {why}', name)
-            for why, name in kinds.items()
-            if name is not None
-        )
-        first = next(found, None) or self._whole_structure(placed)
-        if first is not None:
-            return [first]
-        others = (
+        """Why naming variables has no effect, or does not fit; one reason for each."""
+        reasons = (
+            self._without_effect, self._whole_structure,
             self._other_operation, self._set_otherwise, self._read_in_between, self._set_along,
         )  # fmt: skip
         wrong: dict[str, WrongName] = {}
-        for one in (one for other in others for one in other(placed)):
+        for one in (one for reason in reasons for one in reason(placed)):
             wrong.setdefault(one.name, one)
         return list(wrong.values())
+
+    def _without_effect(self, placed: Placed) -> Iterator[WrongName]:
+        """What the loop does not update."""
+        unused = self._unused_reductions(placed, placed.statement)
+        kinds = {
+            "is not in the loop": self._unless_reached(placed, unused),
+            "counts the iterations": self._counting_reductions(placed),
+            "each iteration declares anew": self.local_reductions(placed),
+            "the loop only reads": self._unless_reached(placed, self._of_uses(placed, is_read)),
+            _NO_VARIABLE: self._of_uses(placed, is_pointed_from),
+        }
+        for why, names in kinds.items():
+            for name in names:
+                yield WrongName(f'the reduction has no effect on "{name}", which {why}', name)
 
     def _unknown_reductions(self, placed: Placed) -> Iterator[WrongName]:
         """What is wrong with a reduction of variables that its function does not know."""
@@ -229,14 +227,14 @@ class ClauseNames:
             found,
         )
 
-    def _counting_reduction(self, placed: Placed) -> str | None:
-        """The first variable of a reduction by which the loop knows when to end."""
+    def _counting_reductions(self, placed: Placed) -> list[str]:
+        """The variables of its reductions by which the loop knows when to end."""
         head = [placed.statement.child_by_field_name(part) for part in ("update", "condition")]
         if None in head:
-            return None
+            return []
         changed, asked = ({node.text for node in identifiers_in(one)} for one in head if one)
         names = (name for _, name in placed.pragma.reductions)
-        return next((name for name in names if name.encode() in changed & asked), None)
+        return [name for name in names if name.encode() in changed & asked]
 
     def local_reductions(self, placed: Placed) -> list[str]:
         """The variables of its reductions that are declared in the loop only."""
@@ -252,13 +250,13 @@ class ClauseNames:
         names = (name for _, name in placed.pragma.reductions)
         return [name for name in names if name.encode() in own - others]
 
-    def _of_uses(self, placed: Placed, fits: Callable[[Node], bool]) -> str | None:
-        """The first variable of a reduction all of whose uses in the statement are of a kind."""
+    def _of_uses(self, placed: Placed, fits: Callable[[Node], bool]) -> list[str]:
+        """The variables of reductions all of whose uses in the statement are of a kind."""
         uses = self._uses(placed)
         names = (name for _, name in placed.pragma.reductions)
-        return next((n for n in names if uses.get(n) and all(map(fits, uses[n]))), None)
+        return [name for name in names if uses.get(name) and all(map(fits, uses[name]))]
 
-    def _whole_structure(self, placed: Placed) -> WrongName | None:
+    def _whole_structure(self, placed: Placed) -> Iterator[WrongName]:
         """What to name in place of a structure."""
         from ccc.frontend.pragmas import REDUCTIONS  # noqa: PLC0415 - loads Lark
 
@@ -271,11 +269,10 @@ class ClauseNames:
                 members = ", ".join(f"{name}.{one}" for one in whole.open) if whole else ""
                 named = f"name the members that the loop updates: reduction({signs[by]}: {members})"
                 instead = named if members else _INSTEAD_OF_HIDDEN
-                return WrongName(
+                yield WrongName(
                     f'the reduction has no effect on "{name}", which is a structure; {instead}',
                     name,
                 )
-        return None
 
     def _hidden(self, placed: Placed) -> WrongName | None:
         """What is wrong with a reduction of a member that only methods may name."""
@@ -360,21 +357,25 @@ class ClauseNames:
                     told = f'"{name}" is only set where "{best}" is, and is not updated by {other}'
                     yield WrongName(f"{told}: it goes with that; {instead}", name)
 
-    def _unless_reached(self, placed: Placed, name: str) -> str | None:
-        """The variable, unless the loop may update it without naming it: through a pointer or a
-        reference, in a lambda, or in a method of what it is a member of, be that this object."""
+    def _unless_reached(self, placed: Placed, names: Iterable[str]) -> list[str]:
+        """The variables but those that the loop may update without naming them: through a pointer
+        or a reference, in a lambda, or in a method of what one is a member of, be that this object.
+        """
+        return [name for name in names if not self._is_reached(placed, name)]
+
+    def _is_reached(self, placed: Placed, name: str) -> bool:
         function = outermost(placed.statement) or self._root
         base, *members = _parts(name)
         if _is_method(function) and base not in {own for own, _ in declared_in(function)}:
             calls = updates.every(placed.statement, lambda node: node.type == "call_expression")
             if next(calls, None) is not None:
-                return None
+                return True
         uses = [use for use in identifiers_in(function) if use.text == base]
         loop = range(placed.statement.start_byte, placed.statement.end_byte)
         here = (use for use in uses if use.start_byte in loop)
         by_method = any(is_whole(use, len(members)) for use in here) if members else False
         home = function_around(placed.statement)
-        return None if by_method or any(leads_elsewhere(use, home) for use in uses) else name
+        return by_method or any(leads_elsewhere(use, home) for use in uses)
 
     def _uses(self, placed: Placed) -> dict[str, list[Node]]:
         """Where the statement names variables, by their names; none if a macro may hold more."""

@@ -258,6 +258,28 @@ def test_all_that_does_not_fit_in_a_clause_is_told() -> None:
     assert ['"m"' in said[0].message, '"s"' in said[1].message] == [True, True]
 
 
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ("m, i", '"m", which the loop only reads|"i", which counts the iterations'),
+        ("s, i", '"i", which counts the iterations|"s", which is not only updated by +'),
+        (
+            "k, i, j",
+            '"k", which is not in the loop|"j", which is not in the loop|"i", which counts',
+        ),
+        ("n, m, t", '"n", which the loop only reads|"m", which the loop only reads'),
+    ],
+)
+def test_each_name_in_a_clause_that_is_of_no_use_is_told(names: str, told: str) -> None:
+    text = loop("#pragma ccc if\nif (x[i]) { s += m; s *= 3; t += n; }")
+    text = text.replace("int n)", "int n, int s, int m, int t, int k, int j)")
+    marked = mark(text.replace("ccc for", f"ccc for reduction(+: {names})"), "k.cu")
+    said = sorted(warning.message for warning in marked.warnings)
+    expected = sorted(f"the reduction has no effect on {one}" for one in told.split("|"))
+    assert len(said) == len(expected)
+    assert all(map(str.startswith, said, expected))
+
+
 @pytest.mark.parametrize("update", ["s *= x[i];", "s = x[i] * s;", "s = s * x[i]; (s) *= 2;"])
 def test_an_operation_that_no_reduction_is_by(update: str) -> None:
     text = loop(f"#pragma ccc if\nif (x[i]) {{ {update} }}").replace("int n)", "int n, int s)")
