@@ -100,7 +100,8 @@ AGAIN_ONCE = Snippet("""
 class Collector(TaskCode[N]):
     """Rewrites one annotated loop; who inherits says how tasks are served.
 
-    ``entering`` are the blocks of what is done before the loop. ``members`` are those who meet, and ``mask`` is what they are told by where they do: all lanes,
+    ``entering`` are the blocks of what is done before the loop. ``members`` are those who meet,
+    and ``mask`` is what they are told by where they do: all lanes,
     as a constant, where all that have not ended are members, since that takes no register.
     ``base`` is the warp's share of shared memory, and ``users`` are the further instructions that
     compute with its size. ``rank_bytes`` and ``warp_bytes`` are the size of

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
 from ccc.analysis.paths.model import Path
@@ -64,3 +64,7 @@ def run(salt: str, arguments: list[str]) -> int:
 
 if __name__ == "__main__":
     sys.exit(run(sys.argv[1], sys.argv[2:]))
+if __name__ == "__mp_main__":  # which begins a process for one of several jobs
+    meanwhile = ExitStack()
+    meanwhile.enter_context(at_random(sys.argv[1]))
+    meanwhile.enter_context(nothing_asked())
