@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ccc.errors import short
 from ccc.frontend import updates
 from ccc.frontend.clause_names import ClauseNames
+from ccc.frontend.ends import end_of
 from ccc.frontend.heads import conditionals, is_head_certain
 from ccc.frontend.syntax import (
     LOOPS,
@@ -48,6 +49,10 @@ _WITH_CONDITION = ("if_statement", "switch_statement", "while_statement", "do_st
 _UNREAD = (
     "where the condition of this statement ends cannot be read; have a variable for it, declared "
     "before"
+)
+_NO_END = (
+    "where this statement ends cannot be read; put what it does in braces, or in a function of its "
+    "own"
 )
 _ROUNDED = 0.05
 """How much more than 1 the shares of cases come to that were rounded."""
@@ -291,10 +296,13 @@ class Placement:
         and a macro may end elsewhere.
         """
         statement = placed.statement
+        is_run = statement.type in (*LOOPS, *_WITH_CONDITION)
         if self.macros is None:
             is_asked = statement.type in _WITH_CONDITION
             condition = statement.child_by_field_name("condition") if is_asked else None
-            return _UNREAD if condition and is_cut(condition, self.blank) else None
+            is_unread = condition is not None and is_cut(condition, self.blank)
+            is_over = not is_run or self._is_end_read(placed)
+            return _UNREAD if is_unread else None if is_over else _NO_END
         bodies = bodies_of(statement, PLACES[placed.name][0])
         cause = None
         for body in bodies:
@@ -306,6 +314,8 @@ class Placement:
             elif hiding or body.has_error:
                 known = f'"{hiding[0]}" is a macro' if hiding else "the rest cannot be read"
                 cause = f"it has no braces, and {known}"
+            elif is_run and end_of(self.blank, body.start_byte, self.macros) != body.end_byte:
+                cause = "it has no braces, and what follows it may be a part of it"
         text = self.code[statement.start_byte : statement.end_byte]
         if statement.has_error and conditionals(text):
             cause = "#if cuts through it"
@@ -317,6 +327,15 @@ class Placement:
             f"no preprocessor has read this text, and where the statement after "
             f'"ccc {placed.name}" ends is unclear: {cause}; use braces and no #if that cuts '
             "through them, or compile it with nvcc, which runs one"
+        )
+
+    def _is_end_read(self, placed: Placed) -> bool:
+        """Whether a statement, and what it does, ends where the parser has it."""
+        bodies = bodies_of(placed.statement, PLACES[placed.name][0])
+        without_braces = (one for one in bodies if one.type != "compound_statement")
+        return all(
+            end_of(self.blank, one.start_byte) == one.end_byte
+            for one in (placed.statement, *without_braces)
         )
 
     def is_head_certain(self, placed: Placed) -> bool:
