@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
-from ccc.frontend.syntax import function_around
+from ccc.frontend.syntax import function_around, is_number
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -74,12 +74,20 @@ def leads_elsewhere(use: Node, home: Node | None) -> bool:
     if around.type == "initializer_list" or use.type == "type_identifier":
         return True  # as "Sums s{a, b};", or "Sums s(a, b);", which is taken for a function
     if around.type == "argument_list" and around.parent is not None:
-        return around.parent.type == "init_declarator"
+        return around.parent.type == "init_declarator" or _is_kept(around.parent)
     if around.type == "init_declarator":
         declarator = around.child_by_field_name("declarator")
         return declarator is not None and declarator.type == "reference_declarator"
     inner = function_around(use)
     return inner is not None and inner != home and inner.type == "lambda_expression"
+
+
+def _is_kept(call: Node) -> bool:
+    """Whether what a call gives is kept in a variable that may hold references: in no number."""
+    _, kept = _around(call)
+    declared = kept.parent if kept is not None and kept.type == "init_declarator" else None
+    kind = declared.child_by_field_name("type") if declared is not None else None
+    return kind is not None and not is_number(kind.text or b"")
 
 
 def update_of(use: Node, name: str) -> str | None:

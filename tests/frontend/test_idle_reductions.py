@@ -30,6 +30,8 @@ def test_a_reduction_of_what_is_not_there() -> None:
         ("int *to = &sum;", "*to += x[i];", "sum"),
         ("int &to = sum;", "to += x[i];", "sum"),
         ("auto add = [&](int one) { sum += one; };", "add(x[i]);", "sum"),
+        ("auto both = cuda::std::tie(sum, b);", "get<0>(both) += x[i];", "sum"),
+        ("std::tuple<int &> both = (std::tie(sum));", "get<0>(both) += x[i];", "sum"),
         ("int *to = &sum;", "*to += x[i] * (sum > 3);", "sum"),
         ("Found found;", "found.add(x[i]);", "found.sum"),
         ("Found found;", "found += x[i];", "found.sum"),
@@ -49,6 +51,14 @@ def test_a_reduction_of_what_the_loop_does_not_name(before: str, update: str, cl
     others = text.replace(update, other).replace(before, "Found found; f(sum);")
     (warning,) = mark(others, "k.cu").warnings
     assert f'no effect on "{clause}", which is not in the loop' in str(warning)
+
+
+def test_a_reduction_of_what_a_number_is_made_of_before_the_loop() -> None:
+    text = loop("x[i] = most;\n#pragma ccc if\nif (a) { b(); }")
+    text = text.replace("ccc for", "ccc for reduction(+: sum)")
+    text = text.replace("#pragma", "int sum = 0, most = f(sum);\n#pragma", 1)
+    (warning,) = mark(text, "k.cu").warnings
+    assert 'no effect on "sum", which is not in the loop' in str(warning)
 
 
 @pytest.mark.parametrize("call", ["step(x[i]);", "this->step(x[i]);", "Base::step(x[i]);"])
