@@ -20,7 +20,7 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Operand, Register
-from ccc.ptx.operations import EXTREMES, INVERSE, OPPOSITE_OF_FLOATS, SOUGHT, SWAPPED, UNSIGNED
+from ccc.ptx.operations import EXTREMES, INVERSE, SOUGHT, SWAPPED, UNSIGNED
 from ccc.ptx.types import INTEGERS, NUMBERS
 
 
@@ -36,7 +36,12 @@ class _Comparison:
 
 
 def extreme_operation(
-    web: set[Register], mine: Collection[Instruction], loop: Loop, facts: Facts
+    web: set[Register],
+    mine: Collection[Instruction],
+    loop: Loop,
+    facts: Facts,
+    *,
+    has_no_nan: bool = False,
 ) -> tuple[str, str] | None:
     """By what a register is updated, and its type; None of what is no extreme.
 
@@ -45,13 +50,14 @@ def extreme_operation(
         mine: the instructions of the loop that read or write them.
         loop: the loop.
         facts: the function's analyses.
+        has_no_nan: whether to ask for what would be one if no NaN came.
     """
     values = {register for register in web if register.bits > 1}
     ends = {*loop.blocks, *(target for _, target in loop.exits(facts.graph))}
     if not web & frozenset[Register]().union(*map(facts.liveness.live_in, ends)) <= values:
         return None
     blocks = [facts.blocks[label] for label in sorted(loop.blocks)]
-    update = _Updates(values, mine, facts)
+    update = _Updates(values, mine, facts, has_no_nan)
     for block in blocks:
         update.look_at(block)
     types = {c.setp.types[0] for c in update.comparisons.values()} | update.types
@@ -63,10 +69,13 @@ def extreme_operation(
 class _Updates:
     """``found`` are the instructions that are part of an update, ``operations`` what they do."""
 
-    def __init__(self, values: set[Register], mine: Collection[Instruction], facts: Facts):
+    def __init__(
+        self, values: set[Register], mine: Collection[Instruction], facts: Facts, has_no_nan: bool
+    ):
         self.values = values
         self.mine = set(mine)
         self.facts = facts
+        self.has_no_nan = has_no_nan
         self.comparisons: dict[Operand, _Comparison] = {}
         self.found: dict[Instruction, None] = {}
         self.operations: set[str] = set()
@@ -127,10 +136,9 @@ class _Updates:
         plain, unordered = how.removesuffix("u"), how.endswith("u")
         if compared[0] == olds[0]:
             plain = SWAPPED.get(plain, "")
-        taken = None if unordered else SOUGHT.get(plain)
-        passed = SOUGHT.get(OPPOSITE_OF_FLOATS.get(f"{plain}u", "")) if unordered else None
-        if setp.types[0] in INTEGERS:
-            passed = SOUGHT.get(INVERSE.get(plain, ""))
+        is_either = self.has_no_nan or setp.types[0] in INTEGERS
+        taken = SOUGHT.get(plain) if is_either or not unordered else None
+        passed = SOUGHT.get(INVERSE.get(plain, "")) if is_either or unordered else None
         new = next(one for one in compared if one != olds[0])
         return _Comparison(setp, new, olds[0], taken, passed)
 

@@ -32,6 +32,7 @@ __global__ void k(const float *x, float *y, int n) {
     y[threadIdx.x] = least + most + hit.best + hit.at + hit.sum + number + found + all;
 }
 """
+MOST = "reduction(max: most)"
 WAYS = [
     ("most = std::max<float>(most, v);", "reduction(max: most)"),
     ("most = v > most ? v : most;", "reduction(max: most)"),
@@ -79,6 +80,31 @@ def test_what_takes_a_value_that_is_no_number_and_then_any_is_told_so(tmp_path: 
     text = KERNEL.replace("UPDATE", "most = most > v ? most : v;")
     (line,) = said(text, tmp_path, Options(strategy=COLLECT))
     assert '"most" takes a NaN, and then whatever comes next' in line
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("clause", "also"), [("", " reduction(max: most)"), (MOST, "")])
+def test_of_two_the_one_that_takes_a_nan_is_told_of(
+    clause: str, also: str, tmp_path: Path
+) -> None:
+    update = "least = least < v ? least : v; most = v > most ? v : most;"
+    text = KERNEL.replace("UPDATE", update).replace("ccc for", f"ccc for {clause}")
+    (line,) = said(text, tmp_path, Options(strategy=COLLECT))
+    assert '("least", ' in line
+    assert line.endswith(f"fminf, and say so on the loop of line 12: reduction(min: least){also} [in k]")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clause", ["", MOST])
+def test_what_takes_a_nan_in_a_functor_is_told_so_too(clause: str, tmp_path: Path) -> None:
+    most = "struct Most { template <class T> __device__ T operator()(T a, T b) { return GIVEN; } };"
+    text = f"{most}\n{KERNEL}".replace("UPDATE", "most = Most{}(most, v);")
+    taking = text.replace("GIVEN", "a > b ? a : b").replace("ccc for", f"ccc for {clause}")
+    (line,) = said(taking, tmp_path, Options(strategy=COLLECT))
+    assert 'whatever comes next: put the new value first, "new > old ? new : old", or use f' in line
+    assert line.endswith(("; else remove the annotation" if clause else f": {MOST}") + " [in k]")
+    followed = text.replace("GIVEN", "b > a ? b : a").replace("ccc for", f"ccc for {MOST}")
+    assert said(followed, tmp_path, Options(strategy=COLLECT)) == []
 
 
 @pytest.mark.slow
@@ -155,4 +181,4 @@ def test_what_functions_make_otherwise_is_none(tmp_path: Path) -> None:
     assert "reduction(" not in line
     text = CHOSEN + KERNEL.replace("UPDATE", "most = larger(most, v);")
     (line,) = said(text, tmp_path, Options(strategy=COLLECT))
-    assert "reduction(max: most) [in k]" not in line  # of a NaN it takes what comes next
+    assert "as it is, a NaN is taken" in line

@@ -27,7 +27,7 @@ from ccc.analysis.paths.reductions import (
     find_sum,
     flushes,
 )
-from ccc.analysis.paths.wanted_operations import clauses_wanted
+from ccc.analysis.paths.wanted_operations import clauses_wanted, takes_nan
 from ccc.analysis.polled import roots
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.markers import Marker
@@ -400,7 +400,9 @@ def reduction_hint(path: CheckedPath, facts: Facts, setter: Instruction | None =
     )
     if declared.intersection(EXTREMES):
         hint += "; what goes with it may only be set where it is, and not be read"
-        if (misfit := _misfit(path, facts)) is not None:
+        if setter is not None and (taking := takes_nan(path, setter, facts)):
+            hint += f"; {taking}"
+        elif (misfit := _misfit(path, facts)) is not None:
             asks = _only_asks(misfit.instruction, path, facts)
             way_out = ASKED_BY if asks else READ_WHERE_SET if misfit.is_read else KEEP_OUT
             hint += f"; in the way is{at(misfit.instruction)}{way_out}"

@@ -88,14 +88,14 @@ def find_sum(register: Register, loop: Loop, facts: Facts) -> Accumulator | None
     return web if web is not None and web.operation in OPERATIONS else None
 
 
-def find_sums(loop: Loop, facts: Facts) -> list[Accumulator]:
-    """All that would be one of those."""
+def find_sums(loop: Loop, facts: Facts, *, has_no_nan: bool = False) -> list[Accumulator]:
+    """All that would be one of those, perhaps only if no NaN came."""
     touching = _touching(loop, facts)
     written = {r for one in instructions_of(loop.blocks, facts) for r in one.defined()}
     found: list[Accumulator] = []
     for register in sorted(facts.liveness.live_in(loop.header) & written, key=lambda one: one.name):
         if not any(register in one.registers for one in found):
-            web = _web(register, touching, loop, facts)
+            web = _web(register, touching, loop, facts, has_no_nan=has_no_nan)
             found += [web] if web is not None and web.operation in OPERATIONS else []
     return found
 
@@ -169,7 +169,12 @@ def _named(marker: Marker, operation: str, loop: Loop, facts: Facts) -> set[Regi
 
 
 def _web(
-    carried: Register, touching: Mapping[Register, list[Instruction]], loop: Loop, facts: Facts
+    carried: Register,
+    touching: Mapping[Register, list[Instruction]],
+    loop: Loop,
+    facts: Facts,
+    *,
+    has_no_nan: bool = False,
 ) -> Accumulator | None:
     """What is made of a register in the loop; None if that is more than copies and updates.
 
@@ -190,7 +195,7 @@ def _web(
         if flag is not None:
             by, holders = flag
             return Accumulator(by, f"b{carried.bits}", frozenset(web), holders=holders)
-        extreme = extreme_operation(web, mine, loop, facts)
+        extreme = extreme_operation(web, mine, loop, facts, has_no_nan=has_no_nan)
         if extreme is None:
             return None
         return Accumulator(*extreme, frozenset(web), compares=extreme[1][0] == "f")

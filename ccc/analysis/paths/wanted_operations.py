@@ -11,16 +11,22 @@ from ccc.analysis.paths.model import CheckedPath, instructions_of
 from ccc.analysis.paths.reductions import OPERATIONS, find_sums
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
+from ccc.ptx.operations import EXTREMES
 
 SIGNS = dict(zip(OPERATIONS, ("+", "min", "max", "&", "|", "^"), strict=True))
 """What stands for them in clauses."""
 NOTHING_ELSE = "if the loop does nothing else with {}, say so on the loop: {}"
+TAKES_NAN = "as it is, a NaN is taken, and then whatever comes next"
+_PUT_FIRST = TAKES_NAN + ': put the new value first, "new {0} old ? new : old", or use {1}'
+_SIGNS = {"min": "<", "max": ">"}
+_FUNCTIONS = {"f32": "f{}f", "f64": "f{}"}
 
 
 def clauses_wanted(path: CheckedPath, maker: Instruction, facts: Facts) -> str:
     """What to say on the annotated loop; empty if what an instruction makes is nothing that a
     reduction serves. The operation of that comes first."""
     known = _updated(path, facts)
+    taking = takes_nan(path, maker, facts)
     made = {r for one in instructions_of(path.region, facts) for r in one.defined()}
     first = [by for by, web in known if not web.isdisjoint(maker.defined())]
     if not first:
@@ -28,14 +34,29 @@ def clauses_wanted(path: CheckedPath, maker: Instruction, facts: Facts) -> str:
     every = [*dict.fromkeys((*first, *(by for by, web in known if not web.isdisjoint(made))))]
     variable = "variable" if len(every) == 1 else "variables"
     clauses = " ".join(f"reduction({SIGNS[one]}: {variable})" for one in every)
-    return NOTHING_ELSE.format("it" if len(every) == 1 else "them", clauses)
+    wanted = NOTHING_ELSE.format("it" if len(every) == 1 else "them", clauses)
+    return f"{taking}, and {wanted}" if taking else wanted
+
+
+def takes_nan(path: CheckedPath, maker: Instruction, facts: Facts) -> str:
+    """What to do about what an instruction makes if that would be the least or the most but for
+    what is no number, as ``least < x ? least : x``, which keeps nothing of what came before a NaN;
+    empty if it is nothing of the kind."""
+    loop, made = path.loop.loop, set(maker.defined())
+    every = find_sums(loop, facts, has_no_nan=True)
+    web = next((one for one in every if not made.isdisjoint(one.registers)), None)
+    if web is None or web.operation not in EXTREMES or web.type not in _FUNCTIONS:
+        return ""
+    if any(not made.isdisjoint(one.registers) for one in find_sums(loop, facts)):
+        return ""
+    return _PUT_FIRST.format(_SIGNS[web.operation], _FUNCTIONS[web.type].format(web.operation))
 
 
 def _updated(path: CheckedPath, facts: Facts) -> list[tuple[str, frozenset[Register]]]:
     """The registers that the annotated loop hands on which reductions would be of, and by what; of
     a minimum with what goes with it those of the minimum."""
     loop = path.loop.loop
-    found = [(web.operation, web.registers) for web in find_sums(loop, facts)]
+    found = [(web.operation, web.registers) for web in find_sums(loop, facts, has_no_nan=True)]
     for carried in sorted(facts.liveness.live_in(loop.header), key=lambda one: one.name):
         group = find_companions(carried, loop, facts)
         if group is not None:

@@ -19,7 +19,7 @@ from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES, SUMS, SUMS_HIN
 from ccc.analysis.paths.leading_out import LEAVES_TURNS
 from ccc.analysis.paths.locate import MARK_KERNEL, MARK_LOOP
 from ccc.analysis.paths.parting import BY_ONE, DECIDES
-from ccc.analysis.paths.wanted_operations import NOTHING_ELSE
+from ccc.analysis.paths.wanted_operations import NOTHING_ELSE, TAKES_NAN
 from ccc.compiler.advice import FROM_COUNTER, IF_FROM_COUNTER
 
 
@@ -34,6 +34,8 @@ class Hint(Enum):
     """What it is that does more."""
     FLUSHED = auto()
     """That they are no reductions as numbers are computed, whatever the loop does."""
+    TAKES_NAN = auto()
+    """That one is none since it takes what is no number."""
     OF_ATOMIC = auto()
     BY_ATOMIC = auto()
     TO_READ_BEHIND = auto()
@@ -84,6 +86,7 @@ PATTERNS = {
     Hint.DECIDES: re.escape(f"{BY_ONE} {DECIDES}"),
     Hint.READ_BEFORE: f"(?<!as what tells others to end, ){re.escape(READ_BEFORE)}",
     Hint.TO_READ_BEHIND: re.escape(TO_READ_BEHIND).replace(r"\{\}", r" \(PTX line .*?;\)"),
+    Hint.TAKES_NAN: rf"{TAKES_NAN}.*? or use \w+(?:, and )?",
     Hint.OWN_ARRAY: re.escape("(an array of the thread's own)"),
     **{
         hint: re.escape(words)

@@ -25,7 +25,8 @@ def with_all_lacking(asked: Inquiry) -> Inquiry:
     """With what the loop updates as a reduction does and does not name, where nothing else can be
     the reason: it does with those that it names, and with what may be meant, no more."""
     suspects, at = asked.suspects, asked.at
-    if asked.reason.slot(Hint.IN_THE_WAY, Hint.FLUSHED) or suspects.misused(at):
+    is_known = asked.reason.slot(Hint.IN_THE_WAY, Hint.FLUSHED, Hint.TAKES_NAN)
+    if is_known or suspects.misused(at):
         return asked
     if not {*asked.names} <= {*declared_in(asked)}:
         return asked

@@ -35,7 +35,7 @@ def settled(asked: Inquiry) -> Inquiry:
     """What is said of reductions speaks of those with which the loop does more than that; where
     there is none, and something else may be at fault, that is one, or has to be no more."""
     suspects, at, slot, names = asked.suspects, asked.at, asked.misused, asked.names
-    if slot is None or asked.reason.slot(Hint.IN_THE_WAY, Hint.FLUSHED):
+    if slot is None or asked.reason.slot(Hint.IN_THE_WAY, Hint.FLUSHED, Hint.TAKES_NAN):
         return asked
     if any(suspects.ends_loop(at, name) for name in names) or _is_another(asked):
         return asked.filled(Hint.MISUSED, _LACKING)

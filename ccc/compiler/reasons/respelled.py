@@ -10,6 +10,7 @@ from ccc.analysis.paths.carried_values import TOO_NARROW
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.misused import declared_in
+from ccc.compiler.reasons.reduction_clauses import clauses_of
 from ccc.frontend import spellings, updates
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ def respelled(asked: Inquiry) -> Inquiry:
     if found is None:
         return asked
     path, loop = found
-    told = _by_branch(asked, loop) or _by_plain(asked, loop) or _by_order(asked, path)
-    return asked.with_clause(told) if told else asked
+    told = _by_branch(asked, loop) or _by_plain(asked, loop)
+    return asked.with_clause(told) if told else _by_order(asked, path)
 
 
 def named_narrow(asked: Inquiry) -> str | None:
@@ -80,23 +81,28 @@ def _by_branch(asked: Inquiry, loop: Node) -> str | None:
     return hint + _clause(asked, by, name)
 
 
-def _by_order(asked: Inquiry, path: Node) -> str | None:
+def _by_order(asked: Inquiry, path: Node) -> Inquiry:
     """Of a minimum or maximum which takes what is no number."""
-    found = next((one for one in spellings.unordered(path) if one[1] in asked.names), None)
+    every = [one for one in spellings.unordered(path) if one[1] in asked.names]
+    proven = [one for one in every if [one[0]] == asked.proven[:1]]
+    found = next(iter(proven or every), None)
     kind = spellings.floating_type(path, found[1]) if found else None
     if found is None or kind is None or asked.reason.slot(Hint.FLUSHED):
-        return None
+        return asked
     by, name, new = found
     hint = (
         f'as it is, "{name}" takes a NaN, and then whatever comes next: set it where "{new} '
         f'{_LESS[by]} {name}", or by {_FUNCTIONS[kind].format(by)}'
     )
-    return hint + _clause(asked, by, name)
+    told = asked.filled(Hint.TAKES_NAN, "").with_clause(hint + _clause(asked, by, name))
+    return told.naming([name])
 
 
 def _clause(asked: Inquiry, by: str, name: str) -> str:
-    """The clause that is needed besides, where the loop has none."""
-    return "" if asked.misused else f", and {ON_LOOP}: reduction({by}: {name})"
+    """The clauses that are needed besides, where the loop does not have them."""
+    others = [one for one in asked.suspects.unnamed_handed_on(asked.at) if one[1] != name]
+    clauses = clauses_of([(by, name)] * (name not in declared_in(asked)) + others)
+    return f", and {ON_LOOP}: {clauses}" if clauses else ""
 
 
 def _for_companions(path: Node, best: str, others: Sequence[str]) -> str:
