@@ -23,6 +23,8 @@ _ELEMENTS = {
     b"longlong": b"long", b"ulonglong": b"unsigned", b"uchar": b"unsigned", b"ushort": b"unsigned",
     b"uint": b"unsigned", b"ulong": b"unsigned",
 }  # fmt: skip
+_PAIR = re.compile(rb"(?:const\s+)?(?:(?:cuda::)?std|thrust)::pair\s*<([\w\s]+),([\w\s]+)>")
+"""The structure that C++ has of two."""
 _XYZW = (b"x", b"y", b"z", b"w")
 _COMPLEX = {b"cuFloatComplex": b"float2", b"cuComplex": b"float2", b"cuDoubleComplex": b"double2"}
 """The names that a header of CUDA gives to some of them."""
@@ -100,6 +102,8 @@ def members_of(kind: bytes, code: bytes) -> bytes:
     kind = meant(kind, code)
     if kind.endswith(b"}"):
         return kind[kind.index(b"{") + 1 : -1]
+    if pair := _PAIR.fullmatch(kind):
+        return b"%s first; %s second;" % pair.groups()
     if vector := _VECTOR.fullmatch(kind.split()[-1]):
         return b"%s %s;" % (
             _ELEMENTS.get(vector[1], vector[1]),

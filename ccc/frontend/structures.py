@@ -50,7 +50,7 @@ def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
     name = name.rpartition(b"::")[2]
     head = re.compile(rb"\b(struct|class)\s+" + re.escape(name) + rb"\b(?!\s*[>,=])[^;{}()]*\{")
     found = list(head.finditer(code))
-    if name.isalnum() and not found and (numbers := numbers_in(name, code)):  # of CUDA
+    if name and not found and (numbers := numbers_in(name, code) or numbers_in(kind, code)):
         return DeclaredStructure([one.decode() for one in numbers], b"")
     if not name or len(found) != 1:
         return None

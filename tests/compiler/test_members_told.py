@@ -104,6 +104,45 @@ def test_what_is_no_structure_of_the_code() -> None:
     )
 
 
+@pytest.mark.parametrize("kind", [b"cuda::std::pair<float, int>", b"const std::pair<int,int>"])
+def test_a_pair_of_a_library_has_two_members(kind: bytes) -> None:
+    for code in (b"using P = %s;" % kind, b"typedef %s P;" % kind):
+        found = structure_of(b"P", code)
+        assert found is not None
+        assert (found.open, found.private) == (["first", "second"], b"")
+    found = structure_of(kind.replace(b"int>", b"S>"), b"struct S { int pair; };")
+    assert found is not None
+    assert found.open == ["first"]
+    assert structure_of(kind.replace(b"std", b"mine"), b"") is None
+
+
+OF_LIBRARY = """#include <cuda/std/utility>
+using Best = cuda::std::pair<float, int>;
+__device__ Best better(Best a, Best b) { return b.first < a.first ? b : a; }
+__global__ void k(const float *x, float *y, int n) {
+    Best b(99, -1);
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0) b = better(b, Best{cbrtf(x[i]), i});
+    }
+    y[threadIdx.x] = b.first + b.second;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("all_headers")
+def test_the_members_of_a_pair_are_told_of(tmp_path: Path) -> None:
+    (line,) = said(OF_LIBRARY.replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    assert 'updates members of "b", name those on the loop, but for what goes with' in line
+    assert line.endswith('as "b.first": reduction(min: members); else remove the annotation [in k]')
+    whole, _ = said(OF_LIBRARY.replace("CLAUSE", "reduction(min: b)"), tmp_path, Options())
+    assert 'no effect on "b", which is a structure' in whole
+    named = OF_LIBRARY.replace("CLAUSE", "reduction(min: b.first)")
+    assert said(named, tmp_path, Options(strategy=COLLECT)) == []
+
+
 VECTOR = """__device__ float2 operator+(float2 s, float2 t)
 { return make_float2(s.x + t.x, s.y + t.y); }
 __global__ void k(const float *x, float *y, int n) {
