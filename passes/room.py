@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ccc.analysis.paths.carried_values import LEAVE_TO_LOOP
 from ccc.analysis.paths.locate import copies
 from ccc.errors import CccError
 from ccc.passes.context_collection.layout import Plan, on_paper
@@ -99,8 +100,8 @@ def _too_large(kernel: Kernel, plan: Plan, every: int) -> str:
     needed = plan.end
     entry = (plan.end - plan.stack.offset) // plan.stack.entries
     total = _used(kernel) + needed * stack_warps(kernel)
-    if plan.path.marker.kind == "case":  # of which others take room, too, where blocks are smaller
-        way_out = "; let blocks be smaller, so that more of the cases have room"
+    if plan.path.marker.kind == "case" and every > shared_room(kernel):
+        way_out = _room_for_some(plan, block)
     else:
         alike = len(copies(plan.path.marker, kernel.facts))
         way_out = _what_fits(kernel, needed, _smaller_context(kernel, plan), every, alike)
@@ -109,6 +110,13 @@ def _too_large(kernel: Kernel, plan: Plan, every: int) -> str:
         f"blocks of {block} threads beside the {used} bytes in use (a block would have {total} and "
         f"gets {_gets(kernel)}){way_out}"
     )
+
+
+def _room_for_some(plan: Plan, block: int) -> str:
+    """What to do about a case where not even blocks of one warp have room for all of them."""
+    if plan.path.parent is not None:
+        return f"; no block has room for all of the cases: {LEAVE_TO_LOOP}"
+    return "; let blocks be smaller, so that more of the cases have room" * (block > WARP_SIZE)
 
 
 def _gets(kernel: Kernel) -> str:

@@ -84,14 +84,14 @@ def test_what_takes_a_value_that_is_no_number_and_then_any_is_told_so(tmp_path: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("clause", "also"), [("", " reduction(max: most)"), (MOST, "")])
-def test_of_two_the_one_that_takes_a_nan_is_told_of(
-    clause: str, also: str, tmp_path: Path
-) -> None:
+def test_of_two_the_one_that_takes_a_nan_is_told_of(clause: str, also: str, tmp_path: Path) -> None:
     update = "least = least < v ? least : v; most = v > most ? v : most;"
     text = KERNEL.replace("UPDATE", update).replace("ccc for", f"ccc for {clause}")
     (line,) = said(text, tmp_path, Options(strategy=COLLECT))
     assert '("least", ' in line
-    assert line.endswith(f"fminf, and say so on the loop of line 12: reduction(min: least){also} [in k]")
+    assert line.endswith(
+        f"fminf, and say so on the loop of line 12: reduction(min: least){also} [in k]"
+    )
 
 
 @pytest.mark.slow

@@ -148,12 +148,25 @@ __global__ void interpret(const unsigned char *code, const int *start, int *resu
 
 def test_cases_are_no_copies_of_one_another(tmp_path: Path) -> None:
     told = said(MACHINE, tmp_path, Options(strategy=COLLECT))
-    assert any(
-        "; let blocks be smaller, so that more of the cases have room" in one for one in told
-    )
     assert not any("copies" in one for one in told)
+    assert "; no block has room for all of the cases: remove this annotation, so that" in told[0]
     fewer = said(MACHINE, tmp_path, Options(strategy=COLLECT, max_block=64))
     assert len(fewer) < len(told)
+    text = re.sub("case [345].*", "", MACHINE)
+    told = said(text, tmp_path, Options(strategy=COLLECT))
+    (fits,) = {int(one) for one in re.findall(r"(\d+) fit for all paths", "\n".join(told))}
+    assert said(text, tmp_path, Options(strategy=COLLECT, max_block=fits)) == []
+
+
+def test_of_cases_in_no_other_loop_some_have_room(tmp_path: Path) -> None:
+    values = [f"v{n}" for n in range(90)]
+    declared = ", ".join(f"{one} = code[i + {n}]" for n, one in enumerate(values))
+    text = MACHINE.replace("#pragma ccc while", "").replace("while (run)", "")
+    text = text.replace("int pc", f"int {declared}, pc").replace(
+        "= a;", f"= a * {' * '.join(values)};"
+    )
+    told = said(text, tmp_path, Options(strategy=COLLECT))
+    assert "; let blocks be smaller, so that more of the cases have room" in told[0]
 
 
 BONDS = """
