@@ -40,7 +40,7 @@ _ONE_COPY = (
     "where that lies in the annotated one"
 )
 _ONE_EACH = "each of the {} calls of its function has a copy"
-_ONE_COPY_SERVES = ("unroll", "shared memory")
+_ONE_COPY_SERVES = ("unroll", "shared memory", "go round as often: mark")
 """Words of what says how there would be one copy, or that there is room for all."""
 
 _Told = Iterable[tuple[Remark, CccError | None]]

@@ -106,6 +106,16 @@ class MarkedStatements:
         several = list(updates.every(function, lambda node: node.type in LOOPS))[1:]
         return self._position(loops[-1]) if several else None
 
+    def turns_around(self, at: Span) -> list[int]:
+        """The lines of the loops in which a statement lies in the annotated one around it, the
+        outer ones first; none where it is a function that lies there."""
+        path, loop = self.statements(at) or (None, None)
+        node, lines = path.parent if path else None, list[int]()
+        while node is not None and node != loop and node.type != LAMBDA:
+            lines += [self._line_of(node)[1]] if node.type in LOOPS else []
+            node = node.parent
+        return lines[::-1] if node is not None and node == loop else []
+
     def is_branch(self, at: Span) -> bool:
         """Whether a statement is a branch, and no loop."""
         placed = self._at(at)

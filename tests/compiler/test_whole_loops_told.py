@@ -39,8 +39,8 @@ def told(folder: Path, outer: str = "", middle: str = "") -> list[str]:
 def test_loops_that_nvcc_unrolls_are_to_be_marked_too(tmp_path: Path) -> None:
     (line,) = told(tmp_path, "#pragma unroll 1")
     assert (
-        'go round as often: mark it "ccc for", and so each loop in it that nvcc has unrolled, if '
-        'their turns are independent; else mark them "ccc while", or remove this annotation' in line
+        'go round as often: mark the loops of lines 7 and 9 "ccc for", if their turns are '
+        "independent; else remove this annotation" in line
     )
     (line,) = told(tmp_path, "#pragma ccc for", "#pragma ccc for")
     assert "say so on the loop of line 8: reduction(+: s)" in line
@@ -50,9 +50,37 @@ def test_loops_that_nvcc_unrolls_are_to_be_marked_too(tmp_path: Path) -> None:
 def test_loops_between_are_to_be_marked_too(tmp_path: Path) -> None:
     (line,) = told(tmp_path, "#pragma unroll 1", "#pragma unroll 1")
     assert (
-        'mark it "ccc for", and so the loop between it and the annotated one, if their turns are '
-        "independent; else remove this annotation; or" in line
+        'mark the loops of lines 7 and 9 "ccc for", if their turns are independent; else remove '
+        "this annotation; or" in line
     )
+
+
+REDUCED = "#pragma ccc for reduction(|: mask)"
+ROWS = """__global__ void __launch_bounds__(64)
+k(unsigned *chart, const int *rule, int rules, int span) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < 999; i += 64) {
+        unsigned mask = 0;
+        for (int k = 1; k < span; k++) {
+            unsigned l = chart[k * 999 + i];
+#pragma ccc if
+            if (l) for (int q = 0; q < rules; q++) if (l >> rule[q] & 1) mask |= 1u << rule[q];
+        }
+        chart[span * 999 + i] = mask;
+    }
+}
+"""
+
+
+def test_one_loop_is_told_of_once_whatever_nvcc_made_of_it(tmp_path: Path) -> None:
+    (line,) = said(ROWS, tmp_path, ASKED)
+    told = (
+        'begin the loop of line 6 go round as often: mark it "ccc for", if its turns are '
+        'independent; else mark it "ccc while", or remove this annotation; the other'
+    )
+    assert told in line and line.count("go round") == 1
+    marked = ROWS.replace("        for (int k", f"{REDUCED}\n        for (int k", 1)
+    assert said(marked, tmp_path, ASKED) == []
 
 
 def test_a_copy_by_unrolling_is_none_where_the_loop_around_is_marked(tmp_path: Path) -> None:

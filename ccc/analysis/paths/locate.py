@@ -20,6 +20,7 @@ from ccc.ir.markers import ARMS, UNROLLS, Marker
 NO_LOOP = "no loop is left here"
 INNER_LOOPS = ("while", "variable", "recursion")
 WHOLE = 'all lanes that begin that loop go round as often: mark it "ccc for"'
+BETWEEN = " between it and the annotated one"
 """What serves a loop inside an annotated one that needs no tasks of its own."""
 MARK_KERNEL = 'mark the kernel, if its threads are independent: "#pragma ccc grid_stride"'
 MARK_LOOP = "mark the loop in which the kernel comes to it: #pragma ccc for"

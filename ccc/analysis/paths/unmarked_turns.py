@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.locate import WHOLE, needs_no_tasks
+from ccc.analysis.paths.locate import BETWEEN, WHOLE, needs_no_tasks
 from ccc.analysis.paths.model import FoundPath, Path, at
 from ccc.analysis.paths.reductions import declared_operations
 
@@ -42,7 +42,7 @@ def how_to_mark(
         return _by_turns(path, is_deep=bool(between or holding))
     same = [one for one in found if one.marker == path.marker]
     others = "".join([
-        f", and so {_loops(between)} between it and the annotated one" if between else "",
+        f", and so {_loops(between)}{BETWEEN}" if between else "",
         ", and so each loop in it that nvcc has unrolled"
         if sum(one.entry in turn.blocks for one in same) > 1 else "",
     ])  # fmt: skip

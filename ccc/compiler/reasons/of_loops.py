@@ -7,9 +7,11 @@ import re
 from ccc.analysis.paths import leading_out
 from ccc.analysis.paths.find import IN_TURNS
 from ccc.analysis.paths.induction import BEFORE_IT
+from ccc.analysis.paths.locate import BETWEEN, WHOLE
 from ccc.analysis.paths.parting import BY_ONE
 from ccc.compiler.advice import ALL_MADE, TOO_SHORT
 from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
+from ccc.compiler.reasons.reason import written
 from ccc.compiler.reasons.topics import Topic
 from ccc.frontend.deciding import goes_by, repeats_by_goto, skipped_by
 from ccc.frontend.uses import reads_alike
@@ -47,6 +49,14 @@ _UNROLLED = (
     'no value: put "#pragma unroll 1" before it'
 )
 _APART = "count it up outside of the branch, or "
+_TURNS = (
+    'all lanes that begin the loop of line {} go round as often: mark it "ccc for", if its turns '
+    'are independent; else mark it "ccc while", or remove this annotation'
+)
+_ALL_TURNS = (
+    'all lanes that begin one of them go round as often: mark the loops of lines {} "ccc for", if '
+    "their turns are independent; else remove this annotation"
+)
 _SLOW = re.compile(r"(?<![\w.>])(?:sin|cos|tan|sincos)f(?= *\()")
 _SKIPPED = (
     'it is the rest of the iteration that is long: put that into a branch "if {}", and the '
@@ -71,6 +81,19 @@ def with_goto(asked: Inquiry) -> Inquiry:
     ``goto``, which cannot be."""
     found = asked.statements if asked.reason.begins(IN_TURNS) else None
     return asked.advising(NO_LOOP) if found and repeats_by_goto(*found) else asked
+
+
+def with_turns(asked: Inquiry) -> Inquiry:
+    """What is said of loops that all lanes go round as often tells them by their lines: those that
+    the source has there, in which nvcc may have left none, or made others."""
+    advice = written(asked.reason.advice) if asked.reason.begins(IN_TURNS) else ""
+    lines = asked.suspects.turns_around(asked.at) if advice.startswith(WHOLE) else []
+    if not lines or (not lines[1:] and BETWEEN in advice):
+        return asked
+    *most, last = map(str, lines)
+    if most:
+        return asked.advising_first(_ALL_TURNS.format(f"{', '.join(most)} and {last}"))
+    return asked.advising_first(_TURNS.format(last))
 
 
 def with_own_stride(asked: Inquiry) -> Inquiry:

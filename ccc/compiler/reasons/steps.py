@@ -34,6 +34,7 @@ from ccc.compiler.reasons.of_loops import (
     with_jump,
     with_own_stride,
     with_skipped,
+    with_turns,
     with_unrolled,
 )
 from ccc.compiler.reasons.of_members import of_members
@@ -121,7 +122,7 @@ def told(asked: Inquiry) -> str:
     for step, hints in _STEPS:
         if hints is None or asked.reason.slot(*hints):
             asked = step(asked)
-    return _text(_answered(with_own_stride(with_goto(with_jump(asked))), _ANSWERS))
+    return _text(_answered(with_own_stride(with_goto(with_turns(with_jump(asked)))), _ANSWERS))
 
 
 def told_of_gain(asked: Inquiry) -> str:
