@@ -45,11 +45,12 @@ def find_companions(carried: Register, loop: Loop, facts: Facts) -> Companions |
 
 
 class Misfit(NamedTuple):
-    """What keeps a register from being a value with companions, and whether that is to read memory
-    where they are set."""
+    """What keeps a register from being a value with companions, whether that is to read memory
+    where they are set, and the registers that the loop makes of that one."""
 
     instruction: Instruction
     is_read: bool
+    registers: frozenset[Register]
 
 
 def find_misfit(carried: Register, loop: Loop, facts: Facts) -> Misfit | None:
@@ -68,7 +69,8 @@ def find_misfit(carried: Register, loop: Loop, facts: Facts) -> Misfit | None:
         value.run()
     except _Unfit:
         at = value.asking() or value.at
-        return Misfit(at, value.reads_where_set(at)) if at else None
+        registers = frozenset(value.classes[0])
+        return Misfit(at, value.reads_where_set(at), registers) if at else None
     return None
 
 

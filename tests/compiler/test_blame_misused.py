@@ -222,3 +222,27 @@ def test_the_clause_of_what_goes_with_a_maximum_is_of_that(tmp_path: Path) -> No
     for part, text in (("BEFORE", ""), ("BEHIND", ""), ("IF", "v > 0.5f")):
         source = source.replace(part, text)
     assert said(source, tmp_path, Options(strategy=COLLECT)) == []
+
+
+DRAWDOWN = """__global__ void k(const float *px, const int *off, float *worst) {
+    int s = blockIdx.x * blockDim.x + threadIdx.x;
+    float peak = px[off[s]], dd = 0;
+#pragma ccc for CLAUSE
+    for (int i = off[s]; i < off[s + 1]; i++) {
+#pragma ccc if
+        if (px[i] > peak) peak = px[i];
+        else { float d = logf(peak / px[i]); if (d > dd) dd = d; }
+    }
+    worst[s] = dd;
+}
+"""
+
+
+def test_of_another_arm_no_clause_is_blamed_that_serves_its_own(tmp_path: Path) -> None:
+    without, _ = said(DRAWDOWN.replace("CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    clause = "reduction(max: dd)"
+    (line,) = said(DRAWDOWN.replace("CLAUSE", clause), tmp_path, Options(strategy=COLLECT))
+    told_so = f'"peak" of another, declare it in the loop; {NONE}'
+    assert told_so in without and told_so in line
+    assert 'so that nothing is left ("peak"); ' in line
+    assert "variable of a reduction (" not in line

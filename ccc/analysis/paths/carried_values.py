@@ -5,7 +5,7 @@ With them it cannot be collected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 from typing import NoReturn
 
@@ -26,6 +26,7 @@ from ccc.analysis.paths.reductions import (
     declared_variables,
     find_sum,
     flushes,
+    named_in,
 )
 from ccc.analysis.paths.wanted_operations import clauses_wanted, takes_nan
 from ccc.analysis.polled import roots
@@ -417,10 +418,19 @@ def reduction_hint(path: CheckedPath, facts: Facts, setter: Instruction | None =
 
 
 def _misfit(path: CheckedPath, facts: Facts) -> Misfit | None:
-    """What keeps the first minimum or maximum that iterations hand on from being one."""
-    loop = path.loop.loop
+    """What keeps the first minimum or maximum that iterations hand on from being one: of
+    floating-point numbers one that the loop names, if it names any."""
+    loop, marker = path.loop.loop, path.loop.marker
     carried = sorted(facts.liveness.live_in(loop.header), key=by_name)
-    return next(filter(None, (find_misfit(one, loop, facts) for one in carried)), None)
+    named = named_in(marker, loop, facts, *declared_operations(marker))
+    every = filter(None, (find_misfit(one, loop, facts) for one in carried))
+    return next((one for one in every if not _is_unnamed(one.registers, named)), None)
+
+
+def _is_unnamed(web: frozenset[Register], named: Collection[Register]) -> bool:
+    """Whether registers hold a floating-point variable, and others those that are named."""
+    is_float = any(one.type[0] == "f" for one in web)
+    return bool(named) and is_float and web.isdisjoint(named)
 
 
 def _only_asks(setp: Instruction, path: CheckedPath, facts: Facts) -> bool:

@@ -76,7 +76,7 @@ def find_accumulators(
                 continue
             if any(one.name.startswith(_ORDERS) for one in accumulator.registers):
                 continue
-            named = accumulator.registers & _named(marker, accumulator.operation, loop, facts)
+            named = accumulator.registers & named_in(marker, loop, facts, accumulator.operation)
             if accumulator.type[0] != "f" or named:
                 found.append(accumulator)
     return tuple(found)
@@ -135,7 +135,7 @@ def find_groups(marker: Marker, loop: Loop, facts: Facts) -> list[Companions]:
             continue
         if any(not one.classes[0].isdisjoint(group.classes[0]) for one in found):
             continue
-        if group.type[0] != "f" or group.classes[0] & _named(marker, group.operation, loop, facts):
+        if group.type[0] != "f" or group.classes[0] & named_in(marker, loop, facts, group.operation):
             found.append(group)
     return found
 
@@ -152,8 +152,8 @@ def grouped(groups: Iterable[Companions]) -> tuple[Accumulator, ...]:
     return tuple(found)
 
 
-def _named(marker: Marker, operation: str, loop: Loop, facts: Facts) -> set[Register]:
-    """The registers that hold the floating-point variables of a reduction.
+def named_in(marker: Marker, loop: Loop, facts: Facts, *operations: str) -> set[Register]:
+    """The registers that hold the floating-point variables of reductions, of some operations.
 
     Their order matters, so that another variable must not be taken for one of them.
     """
@@ -162,7 +162,7 @@ def _named(marker: Marker, operation: str, loop: Loop, facts: Facts) -> set[Regi
         for label in loop.blocks
         for note in facts.blocks[label].markers
         if note.kind == "reduced" and note.identifier == marker.identifier
-        if note.clauses.get("by") == operation
+        if note.clauses.get("by") in operations
     }
     found = (facts.function.registers.find(name) for name in names)
     return {register for register in found if register is not None}
