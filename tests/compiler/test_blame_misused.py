@@ -243,6 +243,7 @@ def test_of_another_arm_no_clause_is_blamed_that_serves_its_own(tmp_path: Path) 
     clause = "reduction(max: dd)"
     (line,) = said(DRAWDOWN.replace("CLAUSE", clause), tmp_path, Options(strategy=COLLECT))
     told_so = f'"peak" of another, declare it in the loop; {NONE}'
-    assert told_so in without and told_so in line
+    assert told_so in without
+    assert told_so in line
     assert 'so that nothing is left ("peak"); ' in line
     assert "variable of a reduction (" not in line

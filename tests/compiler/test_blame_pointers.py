@@ -116,3 +116,40 @@ def test_a_pointer_that_each_iteration_makes_leads_to_what_outlives_it(tmp_path:
     assert line.endswith(f": {clause} [in k]")
     strict = Options(strategy=COLLECT, strict=True)
     assert said(source.replace("CLAUSE", clause), tmp_path, strict) == []
+
+
+IN_MEMORY = """struct Tally { int right, wrong; float surest; int at; };
+__device__ void note(Tally *t, int ok, float margin, int at) {
+    if (ok) t->right++; else t->wrong++;
+    if (margin > t->surest) { t->surest = margin; t->at = at; }
+}
+__global__ void k(const float *x, float *y, Tally *tallies, int n) {
+    Tally *t = &tallies[threadIdx.x];
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 64) {
+#pragma ccc if
+        if (x[i] > 0) {
+            float v = x[i];
+            for (int k = 0; k < i; k++) v = expf(-v) + x[k];
+            y[i] = v;
+            note(t, v > 2, v, i);
+        }
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_what_all_iterations_update_in_memory_is_to_be_kept_in_variables(tmp_path: Path) -> None:
+    """Where nvcc chooses among places, of which PTX does not tell that they are only updated."""
+    (line,) = said(IN_MEMORY, tmp_path, Options(strategy=COLLECT))
+    assert "all iterations of the loop use the same memory" in line
+    assert '; if the loop only updates "t->right", "t->wrong", "t->surest" and "t->at", ' in line
+    clauses = "reduction(+: variables) reduction(max: variables)"
+    assert line.endswith(f": {clauses}; else remove the annotation [in k]")
+    kept = IN_MEMORY.replace("Tally *t = ", "Tally own, *t = &own; own = ").replace("= &t", "= t")
+    kept = kept.replace(
+        "ccc for", "ccc for reduction(+: own.right, own.wrong) reduction(max: own.surest)"
+    )
+    kept = kept.replace("    }\n}", "    }\n    tallies[threadIdx.x] = own;\n}")
+    assert said(kept, tmp_path, Options(strategy=COLLECT)) == []

@@ -78,7 +78,8 @@ def test_one_loop_is_told_of_once_whatever_nvcc_made_of_it(tmp_path: Path) -> No
         'begin the loop of line 6 go round as often: mark it "ccc for", if its turns are '
         'independent; else mark it "ccc while", or remove this annotation; the other'
     )
-    assert told in line and line.count("go round") == 1
+    assert told in line
+    assert line.count("go round") == 1
     marked = ROWS.replace("        for (int k", f"{REDUCED}\n        for (int k", 1)
     assert said(marked, tmp_path, ASKED) == []
 

@@ -258,6 +258,8 @@ def _ways_out(around: Path, blocks: Collection[str], apart: str, facts: Facts) -
     return f"; {apart.removeprefix('; or, ')}{'; or ' if apart else ''}{LEAVE_IT}"
 
 
+OF_ONE = "use an atomic or a reduction, or declare in the loop what only one {} needs"
+"""Of memory of which it is not known what iterations do with it."""
 IN_A_VARIABLE = (
     "keep it in a variable, with a reduction on the loop, and write that back behind the loop, or "
     "use an atomic"
@@ -292,7 +294,7 @@ def check_independence(path: CheckedPath, invariant_stores: InvariantStores, fac
     for what, shared in found.items():
         if shared is None:
             continue
-        advice = f"use an atomic or a reduction, or declare in the loop what only one {what} needs"
+        advice = OF_ONE.format(what)
         if shared.effects & Effect.CALL:
             advice = f"let {called(shared)} use atomics, or give it other memory in each of them"
         elif stores[what].is_updated(shared):

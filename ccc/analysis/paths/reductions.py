@@ -135,7 +135,8 @@ def find_groups(marker: Marker, loop: Loop, facts: Facts) -> list[Companions]:
             continue
         if any(not one.classes[0].isdisjoint(group.classes[0]) for one in found):
             continue
-        if group.type[0] != "f" or group.classes[0] & named_in(marker, loop, facts, group.operation):
+        named = named_in(marker, loop, facts, group.operation)
+        if group.type[0] != "f" or group.classes[0] & named:
             found.append(group)
     return found
 

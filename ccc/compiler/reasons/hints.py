@@ -17,6 +17,7 @@ from ccc.analysis.paths.carried_values import (
 from ccc.analysis.paths.continuation import OF_ATOMIC
 from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES, SUMS, SUMS_HINT, TO_SHARE
 from ccc.analysis.paths.leading_out import LEAVES_TURNS
+from ccc.analysis.paths.legality import OF_ONE
 from ccc.analysis.paths.locate import MARK_KERNEL, MARK_LOOP
 from ccc.analysis.paths.parting import BY_ONE, DECIDES
 from ccc.analysis.paths.wanted_operations import NOTHING_ELSE, TAKES_NAN
@@ -57,6 +58,8 @@ class Hint(Enum):
     DECIDES = auto()
     IN_PATH = auto()
     ANOTHER_LOOP = auto()
+    OF_ONE = auto()
+    """What can be done about memory that all iterations use."""
     OWN_ARRAY = auto()
     """Which memory of the thread is meant: that is no advice."""
     MARKED_AROUND = auto()
@@ -94,6 +97,7 @@ PATTERNS = {
             (Hint.IN_THE_WAY, "in the way is"),
             (Hint.FLUSHED, "minima and maxima of floats are none under -ftz=true"),
             (Hint.OF_ATOMIC, OF_ATOMIC),
+            (Hint.OF_ONE, OF_ONE.format("iteration")),
             (Hint.BY_ATOMIC, BY_ATOMIC),
             (Hint.TURNS_ADD_UP, SUMS_HINT),
             (Hint.SUMS, SUMS),

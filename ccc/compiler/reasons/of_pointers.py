@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 
 from ccc.compiler.reasons.handing_on import all_of, else_remove
-from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
+from ccc.compiler.reasons.hints import Hint
+from ccc.compiler.reasons.inquiry import ON_LOOP, REMOVE, Inquiry
 from ccc.compiler.reasons.reduction_clauses import KEEPS, clauses_of
 from ccc.compiler.reasons.topics import Topic
 from ccc.frontend.updates import REDUCING
@@ -20,12 +21,15 @@ _BASE = re.compile(r"\w+")
 
 def of_pointers(asked: Inquiry) -> Inquiry:
     """Where nothing else may be meant."""
-    places = asked.suspects.led_to(asked.at) if asked.reason.topic is Topic.CARRIED else {}
+    in_memory = asked.reason.slot(Hint.OF_ONE)
+    is_meant = in_memory or asked.reason.topic is Topic.CARRIED
+    places = asked.suspects.led_to(asked.at) if is_meant else {}
     operations = list(dict.fromkeys(places.values()))
     if not all(by in REDUCING for by in operations):
         if KEEPS.keys().isdisjoint(operations):
             return asked
-        operations = asked.proven  # and others go with the least, or the most
+        known = [by for by in operations if by in REDUCING]
+        operations = known if in_memory else asked.proven  # others go with the least, or the most
     bases = {found[0] for one in places if (found := _BASE.search(one))}
     if not (places and operations) or asked.is_settled or not {*asked.names} <= bases:
         return asked
@@ -34,4 +38,6 @@ def of_pointers(asked: Inquiry) -> Inquiry:
     variables = "variable" if is_one else "variables"
     clauses = clauses_of((by, variables) for by in operations)
     told = _KEPT.format(all_of([*places]), it, kept, are, clauses)
+    if in_memory:
+        return asked.filled(Hint.OF_ONE, f"{told}; else {REMOVE}").naming(places)
     return asked.settled(told + else_remove(asked)).naming(places)

@@ -83,7 +83,7 @@ _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] =
     (of_callers, CLAUSES),
     (of_lambdas, CLAUSES),
     (elsewhere, [Hint.REDUCTION]),
-    (of_pointers, [Hint.REDUCTION]),
+    (of_pointers, [Hint.REDUCTION, Hint.OF_ONE]),
     (of_halves, CLAUSES),
     (respelled, CLAUSES),
     (of_methods, CLAUSES),
