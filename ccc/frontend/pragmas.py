@@ -330,7 +330,9 @@ def _reduction(argument: _Argument) -> str:
     variables = listed.exprs if listed else []
     reduced = [_variable(node) for node in variables]
     if not reduced or None in reduced:
-        raise argument.error("a reduction names variables: reduction(op: variable, ...)")
+        others = (one for one, name in zip(variables, reduced, strict=True) if name is None)
+        instead = next(filter(None, map(_in_a_variable, others)), "")
+        raise argument.error(f"a reduction names variables: reduction(op: variable, ...){instead}")
     return f"{REDUCTIONS[sign]}:{','.join(filter(None, reduced))}"
 
 
@@ -372,6 +374,20 @@ def _variable(node: Any) -> str | None:
     is_member = isinstance(node, c_ast.StructRef) and node.type == "."
     whole = _variable(node.name) if is_member else None
     return f"{whole}.{node.field.name}" if whole else None
+
+
+def _in_a_variable(node: Any) -> str:
+    """What to name in place of an element, or of what a pointer leads to."""
+    from pycparser import c_ast  # noqa: PLC0415 - seldom asked for
+
+    while isinstance(node, c_ast.StructRef) and node.type == ".":
+        node = node.name
+    if isinstance(node, c_ast.ArrayRef):
+        return "; name one for each element, and have these in place of the array"
+    is_member = isinstance(node, c_ast.StructRef) and _variable(node.name) != "this"
+    if is_member or (isinstance(node, c_ast.UnaryOp) and node.op == "*"):
+        return "; name one that keeps what the pointer leads to, and write it back behind the loop"
+    return ""
 
 
 def _schedule(argument: _Argument) -> str:

@@ -146,7 +146,10 @@ def test_pragmas_of_others(pragma: str) -> None:
         ("if priority(1.5)", "1.5 is no priority; write a whole number"),
         ("for reduction(%: a)", 'unknown reduction "%"'),
         ("for reduction(*: a)", 'unknown reduction "*"; the operations are + min max & | ^'),
-        ("for reduction(+: a*2)", "a reduction names variables"),
+        ("for reduction(+: a*2)", "a reduction names variables: reduction(op: variable, ...)"),
+        ("for reduction(+: a, s.m[0])", "; name one for each element, and have these in place"),
+        ("for reduction(+: s.p->sum)", "; name one that keeps what the pointer leads to, and"),
+        ("for reduction(max: *high)", "; name one that keeps what the pointer leads to, and"),
         ("for noalias(a)", "noalias names pointers"),
         (
             "callable",
