@@ -40,6 +40,8 @@ _SPECIFIER = re.compile(
 )
 DECLARING = ("declaration", "parameter_declaration", "for_range_loop")
 """What declares variables."""
+_ARRAY = re.compile(rb"(?:const\s+)?(?:cuda::)?std::array\s*<")
+"""A class of a library of which a variable is an array."""
 _TO_CONSTANT = re.compile(rb"[^*]*\bconst\b[^*]*\*[^*]*$")
 _TAKING = ("function_declarator", "abstract_function_declarator", "lambda_declarator")
 _PARAMETERS = ("parameter_declaration", "optional_parameter_declaration")
@@ -267,10 +269,13 @@ def declared_in(node: Node) -> Iterator[tuple[bytes, bool]]:
 def _declarations(tree: Node) -> Iterator[tuple[Node, bool]]:
     for node in every_node(tree):
         if node.type in DECLARING:
+            kind = node.child_by_field_name("type")
+            is_of_class = kind is not None and _ARRAY.match(kind.text or b"") is not None
             for one in node.children_by_field_name("declarator"):
                 inner, is_array = innermost(one)
                 if inner is not None:
-                    yield inner, is_array
+                    is_plain = one.type in ("identifier", "init_declarator")
+                    yield inner, is_array or (is_of_class and is_plain)
 
 
 def innermost(declarator: Node) -> tuple[Node | None, bool]:

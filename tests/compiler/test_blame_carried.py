@@ -161,6 +161,17 @@ def test_elements_that_are_added_up_are_to_be_elsewhere(
     assert "only updates its elements" not in set_there[-1]
 
 
+@pytest.mark.slow
+def test_an_array_of_a_library_is_one(tmp_path: Path) -> None:
+    library = "namespace std { template <class T, int N> struct array { T e[N]; "
+    library += "__device__ T &operator[](int i) { return e[i]; } }; }\n"
+    source = library + ELEMENTS.replace("double acc[4] =", "std::array<double, 4> acc =")
+    source = source.replace("CLAUSES", "").replace("INDEX", "0").replace("UPDATE", "+= sinf(v)")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert '("acc", k.cu:8, PTX' in line
+    assert "; if the loop only updates its elements, have a variable for each of them" in line
+
+
 IN_COLUMNS = """__global__ void __launch_bounds__(64) k(const double *x, double *y, int n) {
     __shared__ double acc[4][64];
     for (int t = 0; t < 4; ++t) acc[t][threadIdx.x] = 0;
