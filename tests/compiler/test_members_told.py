@@ -135,8 +135,8 @@ __global__ void k(const float *x, float *y, int n) {
 @pytest.mark.usefixtures("all_headers")
 def test_the_members_of_a_pair_are_told_of(tmp_path: Path) -> None:
     (line,) = said(OF_LIBRARY.replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
-    assert 'updates members of "b", name those on the loop, but for what goes with' in line
-    assert line.endswith('as "b.first": reduction(min: members); else remove the annotation [in k]')
+    assert 'members of "b", name those on the loop, as "b.first", but for what goes' in line
+    assert line.endswith(": reduction(min: members); else remove the annotation [in k]")
     whole, _ = said(OF_LIBRARY.replace("CLAUSE", "reduction(min: b)"), tmp_path, Options())
     assert 'no effect on "b", which is a structure' in whole
     named = OF_LIBRARY.replace("CLAUSE", "reduction(min: b.first)")

@@ -93,8 +93,8 @@ __global__ void __launch_bounds__(64) k(const float *x, float *y, int n) {
     [
         (
             "b = joined(b, v);",
-            'members of "b", name those on the loop, but for what goes with the least or '
-            'the most, as "b.low": reduction(',
+            'members of "b", name those on the loop, as "b.low", but for what goes with the least '
+            "or the most: reduction(",
             "reduction(min: b.low) reduction(max: b.high)",
         ),
         (

@@ -30,5 +30,5 @@ def of_proven(asked: Inquiry) -> Inquiry:
         clauses, like = clauses_of((asked.proven[0], one) for one in members), ""
     else:
         clauses = clauses_of((by, "members") for by in asked.proven)
-        like = _ALONG * keeps + (f', as "{members[0]}"' if members else "")
+        like = (f', as "{members[0]}"' if members else "") + _ALONG * keeps
     return asked.settled(_NAMED.format(all_of([*found]), like, clauses) + else_remove(asked))
