@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ccc.errors import closest, did_you_mean, nearest, short
 from ccc.frontend import reductions, updates
 from ccc.frontend.classes import class_of, fields_beside, type_of_field
-from ccc.frontend.declared_types import members_of, numbers_in
+from ccc.frontend.declared_types import members_of
 from ccc.frontend.lambdas import outermost, own_names
 from ccc.frontend.one_use import is_pointed_from, is_read, is_whole, leads_elsewhere, update_of
 from ccc.frontend.structures import structure_of
@@ -263,10 +263,9 @@ class ClauseNames:
         signs = {ptx: sign for sign, ptx in REDUCTIONS.items()}
         for by, name in placed.pragma.reductions:
             kind = type_of(placed.statement, name.encode())
-            numbers = numbers_in(kind, self._blank) if kind else []
-            whole = structure_of(kind, self._blank) if kind and numbers else None
-            if numbers:
-                members = ", ".join(f"{name}.{one}" for one in whole.open) if whole else ""
+            whole = structure_of(kind, self._blank) if kind else None
+            if whole is not None and (whole.open or whole.private):
+                members = ", ".join(f"{name}.{one}" for one in whole.open)
                 named = f"name the members that the loop updates: reduction({signs[by]}: {members})"
                 instead = named if members else _INSTEAD_OF_HIDDEN
                 yield WrongName(

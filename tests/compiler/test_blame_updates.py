@@ -108,6 +108,17 @@ def test_what_takes_a_nan_in_a_functor_is_told_so_too(clause: str, tmp_path: Pat
 
 
 @pytest.mark.slow
+def test_beside_a_sum_that_is_named_what_takes_a_nan_is_told_so(tmp_path: Path) -> None:
+    least = "__device__ float least_of(float a, float b) { return a < b ? a : b; }\n"
+    text = least + KERNEL.replace("UPDATE", "least = least_of(least, v); hit.sum += v;")
+    text = text.replace("ccc for", "ccc for reduction(+: hit.sum)")
+    (line,) = said(text, tmp_path, Options(strategy=COLLECT))
+    assert 'put the new value first, "new < old ? new : old", or use fminf, and if the loop' in line
+    assert line.endswith("say so on the loop of line 13: reduction(min: least) [in k]")
+    assert "variable of a reduction (" not in line
+
+
+@pytest.mark.slow
 def test_an_atomic_on_a_variable_of_the_thread_is_no_jump(tmp_path: Path) -> None:
     body = "int own = 0; atomicAdd(&own, i); y[i] = own;"
     (line,) = said(KERNEL.replace("UPDATE", body), tmp_path, Options(strategy=COLLECT))

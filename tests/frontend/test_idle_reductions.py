@@ -61,6 +61,22 @@ def test_a_reduction_of_what_a_number_is_made_of_before_the_loop() -> None:
     assert 'no effect on "sum", which is not in the loop' in str(warning)
 
 
+@pytest.mark.parametrize(
+    ("kind", "members"),
+    [("template <class T> struct Acc { T v; int n; };", "acc.v, acc.n"),
+     ("template <class T> struct Acc { float v; T by; };", "acc.v")],
+)  # fmt: skip
+def test_a_reduction_of_all_of_what_a_template_makes(kind: str, members: str) -> None:
+    text = loop("acc.feed(x[i]);\n#pragma ccc if\nif (a) { b(); }")
+    text = text.replace("ccc for", "ccc for reduction(+: acc)")
+    text = text.replace("#pragma", "Acc<float> acc;\n#pragma", 1)
+    (warning,) = mark(kind + text, "k.cu").warnings
+    assert (
+        f"which is a structure; name the members that the loop updates: reduction(+: {members}"
+        in str(warning)
+    )
+
+
 @pytest.mark.parametrize("call", ["step(x[i]);", "this->step(x[i]);", "Base::step(x[i]);"])
 def test_a_reduction_of_a_member_that_another_method_updates(call: str) -> None:
     text = loop(f"{call}\n#pragma ccc if\nif (a) {{ b(); }}").replace(

@@ -28,7 +28,7 @@ from ccc.analysis.paths.reductions import (
     flushes,
     named_in,
 )
-from ccc.analysis.paths.wanted_operations import clauses_wanted, takes_nan
+from ccc.analysis.paths.wanted_operations import clauses_wanted, nan_taker, put_first
 from ccc.analysis.polled import roots
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.markers import Marker
@@ -389,7 +389,8 @@ def reduction_hint(path: CheckedPath, facts: Facts, setter: Instruction | None =
     """What clause would serve for a value that is carried, and that ``setter`` makes, or why one
     that is there does not."""
     declared = declared_operations(path.loop.marker)
-    if not declared:
+    taker = nan_taker(path, setter, facts) if setter is not None else None
+    if not declared or (taker and taker.operation not in declared):
         if setter is not None and (wanted := clauses_wanted(path, setter, facts)):
             return wanted
         misfit = _misfit(path, facts)
@@ -401,8 +402,8 @@ def reduction_hint(path: CheckedPath, facts: Facts, setter: Instruction | None =
     )
     if declared.intersection(EXTREMES):
         hint += "; what goes with it may only be set where it is, and not be read"
-        if setter is not None and (taking := takes_nan(path, setter, facts)):
-            hint += f"; {taking}"
+        if taker is not None:
+            hint += f"; {put_first(taker)}"
         elif (misfit := _misfit(path, facts)) is not None:
             asks = _only_asks(misfit.instruction, path, facts)
             way_out = ASKED_BY if asks else READ_WHERE_SET if misfit.is_read else KEEP_OUT

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ccc.analysis.companion_search import find_companions
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.model import CheckedPath, instructions_of
+from ccc.analysis.paths.model import Accumulator, CheckedPath, instructions_of
 from ccc.analysis.paths.reductions import OPERATIONS, find_sums
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
@@ -26,7 +26,7 @@ def clauses_wanted(path: CheckedPath, maker: Instruction, facts: Facts) -> str:
     """What to say on the annotated loop; empty if what an instruction makes is nothing that a
     reduction serves. The operation of that comes first."""
     known = _updated(path, facts)
-    taking = takes_nan(path, maker, facts)
+    taker = nan_taker(path, maker, facts)
     made = {r for one in instructions_of(path.region, facts) for r in one.defined()}
     first = [by for by, web in known if not web.isdisjoint(maker.defined())]
     if not first:
@@ -35,21 +35,25 @@ def clauses_wanted(path: CheckedPath, maker: Instruction, facts: Facts) -> str:
     variable = "variable" if len(every) == 1 else "variables"
     clauses = " ".join(f"reduction({SIGNS[one]}: {variable})" for one in every)
     wanted = NOTHING_ELSE.format("it" if len(every) == 1 else "them", clauses)
-    return f"{taking}, and {wanted}" if taking else wanted
+    return f"{put_first(taker)}, and {wanted}" if taker else wanted
 
 
-def takes_nan(path: CheckedPath, maker: Instruction, facts: Facts) -> str:
-    """What to do about what an instruction makes if that would be the least or the most but for
-    what is no number, as ``least < x ? least : x``, which keeps nothing of what came before a NaN;
-    empty if it is nothing of the kind."""
+def nan_taker(path: CheckedPath, maker: Instruction, facts: Facts) -> Accumulator | None:
+    """What would be the least or the most but for what is no number, of what an instruction makes,
+    as ``least < x ? least : x``, which keeps nothing of what came before a NaN."""
     loop, made = path.loop.loop, set(maker.defined())
     every = find_sums(loop, facts, has_no_nan=True)
     web = next((one for one in every if not made.isdisjoint(one.registers)), None)
     if web is None or web.operation not in EXTREMES or web.type not in _FUNCTIONS:
-        return ""
-    if any(not made.isdisjoint(one.registers) for one in find_sums(loop, facts)):
-        return ""
-    return _PUT_FIRST.format(_SIGNS[web.operation], _FUNCTIONS[web.type].format(web.operation))
+        return None
+    is_one = any(not made.isdisjoint(one.registers) for one in find_sums(loop, facts))
+    return None if is_one else web
+
+
+def put_first(taker: Accumulator) -> str:
+    """What to do about it."""
+    by = taker.operation
+    return _PUT_FIRST.format(_SIGNS[by], _FUNCTIONS[taker.type].format(by))
 
 
 def _updated(path: CheckedPath, facts: Facts) -> list[tuple[str, frozenset[Register]]]:
