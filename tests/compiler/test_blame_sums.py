@@ -161,7 +161,8 @@ def test_turns_that_all_lanes_take_together_are_iterations(loop: str, tmp_path: 
     together = TURNS.replace("int end = row[r + 1]", "int end = n").replace("e = row[r]", "e = 0")
     source = together.replace("#pragma ccc LOOP", loop)
     (line,) = said(source, tmp_path, asked)
-    assert '; all lanes that begin that loop go round as often: mark it "ccc for", if it' in line
+    which = "that loop" if "variable" in loop else "the loop of line 7"
+    assert f'; all lanes that begin {which} go round as often: mark it "ccc for", if it' in line
     (line,) = said(together.replace("LOOP", "for"), tmp_path, asked)
     assert "say so on the loop of line 6: reduction(+: sum)" in line
     assert said(together.replace("LOOP", "for reduction(+: sum)"), tmp_path, asked) == []

@@ -116,6 +116,15 @@ def test_of_a_class_of_which_nobody_knows_the_members_none_is_named(
     assert "(+: z)" not in line
 
 
+@pytest.mark.slow
+def test_elements_beside_one_of_such_a_class_are_told_of_with_it(tmp_path: Path) -> None:
+    source = OF_OTHERS.replace("CLAUSE", "").replace("w = 0;", "w[2] = {0, 0};")
+    source = source.replace("w -=", "w[0] +=").replace("+ w;", "+ w[0] + w[1];")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert 'no reduction names "z", which is a Pair<float>, or elements of "w": update' in line
+    assert "in their place, and name these on the loop: reduction(+: variables); else" in line
+
+
 KEPT = """template <class A, class B> struct Both { A first; B second; };
 template <class A, class B> __device__ bool operator<(const Both<A, B> &x, const Both<A, B> &y) {
     return x.first < y.first; }

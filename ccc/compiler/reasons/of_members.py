@@ -24,7 +24,7 @@ _ARRAYS = (
 )
 
 _OTHERS = (
-    'no reduction names "{}", which is a {}: update plain variables in its place, and name these '
+    'no reduction names "{}", which is a {}{}: update plain variables in {} place, and name these '
     "on the loop: {}"
 )
 _BY_SEVERAL = '; no reduction serves "{}", of which {} decide what is kept'
@@ -37,7 +37,7 @@ _ELEMENTS = (
 def of_members(asked: Inquiry) -> Inquiry:
     """Where it speaks of a reduction of a whole structure, or of a member that only methods may
     name, with what can be named in its place, and with the clauses that others need."""
-    if told := _of_elements(asked) or _of_others(asked):
+    if told := _of_others(asked) or _of_elements(asked):
         return asked.settled(told)
     whole = {name: one for name in asked.names if (one := _structure(asked, name))}
     if not whole:
@@ -66,8 +66,10 @@ def _of_others(asked: Inquiry) -> str | None:
         by = asked.suspects.operation(asked.at, name) if kind else None
         if by in REDUCING:
             others = served(asked, [one for one in asked.names if one != name])
+            arrays = [*asked.suspects.elements(asked.at, asked.names)]
+            more, whose = (f", or elements of {all_of(arrays)}", "their") if arrays else ("", "its")
             clauses = clauses_of([*others, (by, "variables")])
-            return _OTHERS.format(name, kind, clauses) + else_remove(asked)
+            return _OTHERS.format(name, kind, more, whose, clauses) + else_remove(asked)
     return None
 
 
