@@ -391,7 +391,7 @@ def reduction_hint(path: CheckedPath, facts: Facts, setter: Instruction | None =
     declared = declared_operations(path.loop.marker)
     taker = nan_taker(path, setter, facts) if setter is not None else None
     if not declared or (taker and taker.operation not in declared):
-        if setter is not None and (wanted := clauses_wanted(path, setter, facts)):
+        if setter is not None and (wanted := clauses_wanted(path, setter, facts, taker)):
             return wanted
         misfit = _misfit(path, facts)
         read = TO_READ_BEHIND.format(at(misfit.instruction)) if misfit and misfit.is_read else ""

@@ -6,12 +6,13 @@ max.f32  %f5, %f5, %f4;         // top = larger(top, x), whatever larger() is in
 from __future__ import annotations
 
 from ccc.analysis.companion_search import find_companions
+from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Accumulator, CheckedPath, instructions_of
 from ccc.analysis.paths.reductions import OPERATIONS, find_sums
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
-from ccc.ptx.operations import EXTREMES
+from ccc.ptx.operations import COPIES, EXTREMES
 
 SIGNS = dict(zip(OPERATIONS, ("+", "min", "max", "&", "|", "^"), strict=True))
 """What stands for them in clauses."""
@@ -22,11 +23,13 @@ _SIGNS = {"min": "<", "max": ">"}
 _FUNCTIONS = {"f32": "f{}f", "f64": "f{}"}
 
 
-def clauses_wanted(path: CheckedPath, maker: Instruction, facts: Facts) -> str:
+def clauses_wanted(
+    path: CheckedPath, maker: Instruction, facts: Facts, taker: Accumulator | None
+) -> str:
     """What to say on the annotated loop; empty if what an instruction makes is nothing that a
-    reduction serves. The operation of that comes first."""
-    known = _updated(path, facts)
-    taker = nan_taker(path, maker, facts)
+    reduction serves. The operation of that comes first; it may be a ``taker`` of what is no number.
+    """
+    known = _updated(path.loop.loop, facts, has_no_nan=taker is not None)
     made = {r for one in instructions_of(path.region, facts) for r in one.defined()}
     first = [by for by, web in known if not web.isdisjoint(maker.defined())]
     if not first:
@@ -41,6 +44,8 @@ def clauses_wanted(path: CheckedPath, maker: Instruction, facts: Facts) -> str:
 def nan_taker(path: CheckedPath, maker: Instruction, facts: Facts) -> Accumulator | None:
     """What would be the least or the most but for what is no number, of what an instruction makes,
     as ``least < x ? least : x``, which keeps nothing of what came before a NaN."""
+    if maker.name not in COPIES:
+        return None
     loop, made = path.loop.loop, set(maker.defined())
     every = find_sums(loop, facts, has_no_nan=True)
     web = next((one for one in every if not made.isdisjoint(one.registers)), None)
@@ -56,11 +61,13 @@ def put_first(taker: Accumulator) -> str:
     return _PUT_FIRST.format(_SIGNS[by], _FUNCTIONS[taker.type].format(by))
 
 
-def _updated(path: CheckedPath, facts: Facts) -> list[tuple[str, frozenset[Register]]]:
-    """The registers that the annotated loop hands on which reductions would be of, and by what; of
-    a minimum with what goes with it those of the minimum."""
-    loop = path.loop.loop
-    found = [(web.operation, web.registers) for web in find_sums(loop, facts, has_no_nan=True)]
+def _updated(
+    loop: Loop, facts: Facts, *, has_no_nan: bool = False
+) -> list[tuple[str, frozenset[Register]]]:
+    """The registers that a loop hands on which reductions would be of, perhaps only if no NaN came,
+    and by what; of a minimum with what goes with it those of the minimum."""
+    sums = find_sums(loop, facts, has_no_nan=has_no_nan)
+    found = [(web.operation, web.registers) for web in sums]
     for carried in sorted(facts.liveness.live_in(loop.header), key=lambda one: one.name):
         group = find_companions(carried, loop, facts)
         if group is not None:
