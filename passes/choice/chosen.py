@@ -9,6 +9,7 @@ from typing import Any
 
 from ccc.analysis.callees import callee
 from ccc.analysis.constant_trip_count import trip_count
+from ccc.analysis.paths.carried_values import LEAVE_TO_LOOP
 from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.analysis.paths.model import instructions_of
 from ccc.demangle import demangle
@@ -193,6 +194,8 @@ class Chosen:
         """What is said of stacks without room: what would make it, and what else is missing, where
         this alone would gain nothing."""
         head, _, ways = obstacle.partition("; ")
+        if not ways and self.cost.path.parent is not None:
+            return f"{told}, but {obstacle}; {LEAVE_TO_LOOP}"
         if name not in self.missing or not ways:
             return f"{told}, but {obstacle}"
         tell = f"strategy({name}) insists" if self.is_known else self._to_tell(name)

@@ -158,14 +158,23 @@ def test_cases_are_no_copies_of_one_another(tmp_path: Path) -> None:
     assert said(text, tmp_path, Options(strategy=COLLECT, max_block=fits)) == []
 
 
-def test_of_cases_in_no_other_loop_some_have_room(tmp_path: Path) -> None:
-    values = [f"v{n}" for n in range(90)]
+def with_values(machine: str, count: int) -> str:
+    """The same with more that each task takes along."""
+    values = [f"v{n}" for n in range(count)]
     declared = ", ".join(f"{one} = code[i + {n}]" for n, one in enumerate(values))
+    machine = machine.replace("int pc", f"int {declared}, pc")
+    return machine.replace("= a;", f"= a * {' * '.join(values)};")
+
+
+def test_cases_that_would_gain_and_have_no_room_are_left_to_the_loop_around(tmp_path: Path) -> None:
+    text = MACHINE.replace("a += b", "for (int k = 0; k < pc; k++) a = sinf(a) * b")
+    _, first, *_ = said(with_values(text, 20), tmp_path, Options())
+    assert ", but its stacks do not fit into shared memory; remove this annotation, so" in first
+
+
+def test_of_cases_in_no_other_loop_some_have_room(tmp_path: Path) -> None:
     text = MACHINE.replace("#pragma ccc while", "").replace("while (run)", "")
-    text = text.replace("int pc", f"int {declared}, pc").replace(
-        "= a;", f"= a * {' * '.join(values)};"
-    )
-    told = said(text, tmp_path, Options(strategy=COLLECT))
+    told = said(with_values(text, 90), tmp_path, Options(strategy=COLLECT))
     assert "; let blocks be smaller, so that more of the cases have room" in told[0]
 
 
