@@ -50,10 +50,6 @@ BEHIND = """__global__ void k(const float *x, const int *kind, float *y, int n) 
             "at = max(at, static_cast<int>(d));",
             "say so on the loop: reduction(max: at)",
         ),
-        (
-            "if (!(d > best)) best = d;",
-            "remove the annotation",
-        ),
         ("best = d;", "remove the annotation"),
     ],
 )
@@ -61,6 +57,14 @@ def test_what_is_updated_behind_a_path_is_named(behind: str, advice: str, tmp_pa
     lines = said(BEHIND.replace("BEHIND", behind), tmp_path, Options(strategy=COLLECT))
     assert lines
     assert all(advice in line for line in lines)
+
+
+@pytest.mark.slow
+def test_what_takes_a_nan_behind_a_path_is_told_so(tmp_path: Path) -> None:
+    taking = BEHIND.replace("BEHIND", "if (!(d > best)) best = d;")
+    *_, line = said(taking, tmp_path, Options(strategy=COLLECT))
+    told = 'takes a NaN, and then whatever comes next: set it where "d < best", or by fminf, and '
+    assert f'as it is, "best" {told}say so on the loop: reduction(min: best) [in k]' in line
 
 
 COUNTED = """__global__ void k(const unsigned *x, int *y, int n) {

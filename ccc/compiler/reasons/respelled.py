@@ -27,7 +27,9 @@ def respelled(asked: Inquiry) -> Inquiry:
         return asked
     path, loop = found
     told = _by_branch(asked, loop) or _by_plain(asked, loop)
-    return asked.with_clause(told) if told else _by_order(asked, path)
+    if told:
+        return asked.with_clause(told)
+    return _by_order(asked, loop if asked.reason.slot(Hint.TAKES_NAN) else path)
 
 
 def named_narrow(asked: Inquiry) -> str | None:
@@ -81,12 +83,12 @@ def _by_branch(asked: Inquiry, loop: Node) -> str | None:
     return hint + _clause(asked, by, name)
 
 
-def _by_order(asked: Inquiry, path: Node) -> Inquiry:
+def _by_order(asked: Inquiry, where: Node) -> Inquiry:
     """Of a minimum or maximum which takes what is no number."""
-    every = [one for one in spellings.unordered(path) if one[1] in asked.names]
+    every = [one for one in spellings.unordered(where) if one[1] in asked.names]
     proven = [one for one in every if [one[0]] == asked.proven[:1]]
     found = next(iter(proven or every), None)
-    kind = spellings.floating_type(path, found[1]) if found else None
+    kind = spellings.floating_type(where, found[1]) if found else None
     if found is None or kind is None or asked.reason.slot(Hint.FLUSHED):
         return asked
     by, name, new = found
