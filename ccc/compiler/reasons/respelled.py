@@ -28,7 +28,7 @@ def respelled(asked: Inquiry) -> Inquiry:
     path, loop = found
     told = _by_branch(asked, loop) or _by_plain(asked, loop)
     if told:
-        return asked.with_clause(told)
+        return asked.filled(Hint.TAKES_NAN, "").with_clause(told)
     return _by_order(asked, loop if asked.reason.slot(Hint.TAKES_NAN) else path)
 
 
