@@ -278,7 +278,7 @@ def kept_by(branch: Node) -> list[tuple[str, str]]:
 
 def kept_where(condition: Node, taken: Node) -> list[tuple[str, str]]:
     """The same where a condition holds."""
-    tests = [sides(one) for one in _comparisons(condition)]
+    tests = [sides(one) for one in comparisons(condition)]
     given: dict[bytes, set[bytes]] = {}
     for change in every(taken, lambda node: node.type in CHANGES) if tests else ():
         place, value = place_of(change), bare(change.child_by_field_name("right"))
@@ -293,12 +293,16 @@ def kept_where(condition: Node, taken: Node) -> list[tuple[str, str]]:
     return found
 
 
-def _comparisons(condition: Node) -> list[Node]:
-    """Where a condition asks for the less or the more of two; none if it denies anything."""
-    if any(node.type == "!" for node in every_node(condition)):
-        return []
+def comparisons(condition: Node) -> list[Node]:
+    """Where a condition asks for the less or the more of two, and does not deny that."""
+    denials = [one.parent for one in every(condition, lambda node: node.type == "!")]
     found = every(condition, lambda node: node.type == "binary_expression")
-    return [one for one in found if sides(one)[1][:1] in SOUGHT]
+    return [
+        one
+        for one in found
+        if sides(one)[1][:1] in SOUGHT
+        if not any(no and no.start_byte <= one.start_byte < no.end_byte for no in denials)
+    ]
 
 
 def chosen_beside(path: Node) -> tuple[str, str, str, str] | None:

@@ -55,3 +55,35 @@ def test_what_decides_beside_a_comparison_is_told_of(
     source = SOURCE.replace("TEST", alone).replace("CLAUSE", f"reduction({by}: d)")
     for number in ("3.4e38f", "-3.4e38f"):
         assert said(source.replace("BEGIN", number), tmp_path, Options(strategy=COLLECT)) == []
+
+
+@pytest.mark.parametrize("clause", ["", "reduction(min: d)"])
+@pytest.mark.parametrize(
+    ("update", "test"),
+    [
+        ("if (e < d || z[i]) { d = e; at = i; }", "z[i]"),
+        ("if (e < d || z[i] == n) { d = e; at = i; }", "z[i] == n"),
+        ("if (e < d && z[i] != at) { d = e; at = z[i]; }", "z[i] != at"),
+        ("if (e < d) if (z[i] != at) { d = e; at = z[i]; }", "z[i] != at"),
+        ("if (z[i] != at) if (e < d) { d = e; at = z[i]; }", "z[i] != at"),
+    ],
+)
+def test_what_another_test_decides_is_no_reduction(
+    update: str, test: str, clause: str, tmp_path: Path
+) -> None:
+    source = SOURCE.replace("if (TEST) { best = &x[i]; at = i; any = true; d = e; }", update)
+    source = source.replace("BEGIN", "1e9f").replace("CLAUSE", clause)
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    told = f'no reduction serves "d" as long as "{test}" decides, too, what is kept (k.cu:10); if '
+    assert told in line
+    assert "reduction(min: d)" not in line
+    assert line.split(" [in")[0].endswith("else remove the annotation")
+
+
+@pytest.mark.parametrize("test", ["!z[i] && e < d", "e < d && !(n < i)"])
+def test_what_is_denied_beside_a_comparison_is_in_order(test: str, tmp_path: Path) -> None:
+    source = SOURCE.replace("BEGIN", "1e9f").replace("TEST", test)
+    (line,) = said(source.replace("CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    assert "reduction(min: d)" in line
+    named = source.replace("CLAUSE", "reduction(min: d)")
+    assert said(named, tmp_path, Options(strategy=COLLECT)) == []

@@ -5,6 +5,7 @@ together what is kept."""
 from __future__ import annotations
 
 from ccc.compiler.reasons.handing_on import all_of, all_own, or_led_out
+from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.misused import declared_in
 from ccc.compiler.reasons.reduction_clauses import clauses_of
@@ -15,8 +16,10 @@ _BY_ORDER = (
     "the order of iterations; "
 )
 _TIE = "no reduction serves {}, which decide together what is kept ({}:{}); "
-_FIRST = (
+_TOO = (
     'no reduction serves "{name}" as long as "{test}" decides, too, what is kept ({file}:{line}); '
+)
+_FIRST = (
     "if that only asks whether there was none before, begin with the {begin} number that there is, "
     'and ask for "{alone}" alone'
 )
@@ -47,6 +50,7 @@ def of_ties(asked: Inquiry) -> Inquiry:
     names, where, alone = found
     if {*names}.isdisjoint((*asked.names, *declared_in(asked))):
         return asked
+    asked = asked.filled(Hint.TO_READ_BEHIND, "")
     told = _TIE.format(all_of(names), where.file, where.line)
     if alone is not None:
         asked_alone, by, best = alone
@@ -59,15 +63,20 @@ def of_ties(asked: Inquiry) -> Inquiry:
 
 
 def of_first_ones(asked: Inquiry) -> Inquiry:
-    """Where what is the least, or the most, is kept, and the first, too."""
+    """Where what is the least, or the most, is kept as another test allows."""
     found = asked.suspects.first_one(asked.at)
     if found is None or asked.reason.topic is not Topic.CARRIED:
         return asked
     one, where = found
     if one.name not in (*asked.names, *declared_in(asked)):
         return asked
-    begin = "greatest" if one.by == "min" else "least"
-    told = _FIRST.format(**one._asdict(), file=where.file, line=where.line, begin=begin)
-    if one.name not in declared_in(asked):
-        told += f", and {ON_LOOP}: {clauses_of([(one.by, one.name)])}"
+    asked = asked.filled(Hint.TO_READ_BEHIND, "")
+    told = _TOO.format(**one._asdict(), file=where.file, line=where.line)
+    if one.alone is not None:
+        begin = "greatest" if one.by == "min" else "least"
+        told += _FIRST.format(begin=begin, alone=one.alone)
+        if one.name not in declared_in(asked):
+            told += f", and {ON_LOOP}: {clauses_of([(one.by, one.name)])}"
+        told += "; else "
+    told += or_led_out(asked, all_own(asked, [one.name]), one.name)
     return asked.settled(told).naming([one.name])

@@ -89,7 +89,9 @@ class Reason:
 
     def ends_with(self, slot: HintSlot) -> bool:
         """Whether nothing follows an advice."""
-        return self.advice[-1:] == (slot,)
+        if slot not in self.advice:
+            return False
+        return not written(self.advice[self.advice.index(slot) + 1 :])
 
     def filled(self, hint: Hint, piece: str | HintSlot) -> Reason:
         """The same with something else where it gives a hint."""
