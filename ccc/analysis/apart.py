@@ -6,7 +6,7 @@ of it is written. A clause ``noalias(a, s.b)`` says so of its pointers, two and 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 RESTRICT = 'declare what is only read "const __restrict__"'
 """What a user can do who may be taken to write what is read; parameters alone are declared so."""
+RESTRICT_ALL = 'declare parameters {} "const __restrict__", as far as they are only read'
+"""The same where several parameters have to be declared so, which are told by their numbers."""
 _POINTERS = ("u64", "b64")
 """The types of parameters that are pointers; structures are arrays of bytes."""
 _PARTS = (2, 4)
@@ -98,6 +100,18 @@ class Apart:
         found = map(self.origins.of_access, function.instructions)
         begins = (one for pointers in found for one in pointers or ())
         return not any(one.is_loaded and one.name in read for one in begins)
+
+    def restricting(self, accesses: Iterable[Instruction]) -> str:
+        """What a user can declare so that nobody may be taken to write what some accesses read, all
+        of it; empty if it cannot be declared."""
+        every = {*accesses}
+        if not all(map(self.may_be_restricted, every)):
+            return ""
+        pointers = {one for each in every for one in self.origins.of_access(each) or ()}
+        names = {one.name for one in pointers - self._restricted}
+        known = self.facts.function.parameters
+        numbers = [str(at) for at, one in enumerate(known, 1) if one.name in names]
+        return RESTRICT_ALL.format(" and ".join(numbers)) if numbers[1:] else RESTRICT
 
     def supposed(self, *accesses: Instruction) -> Facts | None:
         """What there would be to say if all that accesses begin with were ``__restrict__`` that can

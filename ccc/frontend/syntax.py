@@ -448,17 +448,22 @@ def parameter_name(function: Node, number: int) -> bytes | None:
     return next((name for name, _ in declared_in(parameter)), None) if parameter else None
 
 
-def restricted_parameters(statement: Node, code: bytes) -> tuple[list[int], int]:
-    """The numbers of the kernel's parameters that are ``__restrict__`` pointers, and how many it
-    has.
+def parameters_of_kernel(statement: Node, code: bytes) -> list[Node]:
+    """The declarations of the parameters of the kernel in which a statement stands itself; none if
+    one is a pack, whose length is not known.
 
-    None in a device function: it is inlined, and what its parameters were is lost. Where macros are
-    not expanded, one may stand for several parameters: then their count is another one.
+    None in a device function: it is inlined, and what its parameters were is lost.
     """
     kernel = _kernel_around(statement, code)
     listed = parameters(kernel) if kernel else []
-    if any(node.type not in _PARAMETERS for node in listed):
-        return [], 0  # a pack, whose length is not known
+    return listed if all(node.type in _PARAMETERS for node in listed) else []
+
+
+def restricted_parameters(statement: Node, code: bytes) -> tuple[list[int], int]:
+    """The numbers of the kernel's parameters that are ``__restrict__`` pointers, and how many it
+    has. Where macros are not expanded, one may stand for several: then their count is another one.
+    """
+    listed = parameters_of_kernel(statement, code)
     plain = re.compile(rb"[^()\[\]&*]*\*\s*(?:const\s+)?__restrict(?:__)?\b\s*\w*\s*(?:=.*)?")
     texts = [code[node.start_byte : node.end_byte] for node in listed]
     return [number for number, text in enumerate(texts) if plain.fullmatch(text)], len(texts)

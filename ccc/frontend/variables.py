@@ -19,6 +19,7 @@ from ccc.frontend.syntax import (
     function_around,
     identifiers_in,
     is_field_of_bits,
+    parameters_of_kernel,
 )
 from ccc.frontend.updated_variables import UpdatedVariables
 from ccc.frontend.uses import (
@@ -339,6 +340,13 @@ class Suspects(UpdatedVariables):
                 for node in (*declarations(function), *updates.changed(function))
             ]
         return self._sets[placed.id]
+
+    def parameters(self, at: Span) -> list[str]:
+        """The names of the parameters of the kernel in which a statement stands itself."""
+        placed, code = self._at(at), self._placement.blank
+        listed = parameters_of_kernel(placed.statement, code) if placed else []
+        names = [next((name for name, _ in declared_in(one)), b"") for one in listed]
+        return [one.decode(errors="replace") for one in names] if all(names) else []
 
     def halves(self, at: Span, names: Iterable[str]) -> dict[str, bool]:
         """Those of some variables that are of half precision, and whether it holds two numbers."""

@@ -46,6 +46,19 @@ def test_of_a_parameter_both_can_be_said(tmp_path: Path) -> None:
     assert follows(tmp_path, "const int *__restrict__ next, int *value", "") == []
 
 
+def test_all_parameters_are_named_that_have_to_be_declared(tmp_path: Path) -> None:
+    of_both = "int *next, int *value, int *more"
+    source = FOLLOWS.replace("v = NEXT[v]", "v = NEXT[v] + more[i]")
+    source = source.replace("VALUE", "value").replace("NEXT", "next").replace("CLAUSES", "")
+    (line,) = said(source.replace("PARAMETERS", of_both), tmp_path, Options(strategy=COLLECT))
+    assert 'or declare "next" and "more" "const __restrict__", as far as they are' in line
+    declared = of_both.replace("int *next", "const int *__restrict__ next")
+    (line,) = said(source.replace("PARAMETERS", declared), tmp_path, Options(strategy=COLLECT))
+    assert RESTRICT in line
+    declared = declared.replace("int *more", "const int *__restrict__ more")
+    assert said(source.replace("PARAMETERS", declared), tmp_path, Options(strategy=COLLECT)) == []
+
+
 def test_of_a_member_a_promise_serves(tmp_path: Path) -> None:
     (line,) = follows(tmp_path, "Lists g", "g.")
     clauses = "noalias(g.next, g.value) noalias(g.next, out)"

@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 from typing import NoReturn
 
-from ccc.analysis.apart import RESTRICT
 from ccc.analysis.callees import called
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.companion_search import Misfit, find_companions, find_misfit
@@ -326,12 +325,10 @@ def writer_hint(
     # What may be the thread's own memory is not read twice, whatever is promised.
     if all(one.space in EVERY_SPACE for one in reads) or not hands_on(path, webs, facts):
         promise = find_promise(instructions_of(path.region, facts), reads, facts)
-    can_be_said = may_be_another(clash[0]) and all(
-        map(facts.memory.apart.may_be_restricted, [read, *reads])
-    )
+    declared = facts.memory.apart.restricting([read, *reads]) if may_be_another(clash[0]) else ""
     way_out = (
         f"{READ_BEFORE}"
-        f"{f', or {RESTRICT}' if can_be_said else ''}"
+        f"{f', or {declared}' if declared else ''}"
         f"{f', or promise {promise}' if promise else ''}"
     )
     if _may_be_one(clash[0], read, facts):

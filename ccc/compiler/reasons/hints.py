@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from enum import Enum, auto
 
+from ccc.analysis.apart import RESTRICT_ALL
 from ccc.analysis.paths.array_hints import ANOTHER_LOOP, IN_PATH
 from ccc.analysis.paths.carried_values import (
     BY_ATOMIC,
@@ -65,6 +66,8 @@ class Hint(Enum):
     MARKED_AROUND = auto()
     """What a path lies in that might be marked, if it lies in no annotated loop."""
     PROMISE = auto()
+    PARAMETERS = auto()
+    """That several of a kernel, by their numbers, are to be declared."""
     INLINE = auto()
 
 
@@ -80,6 +83,7 @@ PATTERNS = {
         r", or promise noalias\(a, b\) of the pointers read in PTX line ([\d, ]+) "
         r"and written in (\d+(?:, \d+)*)"
     ),
+    Hint.PARAMETERS: RESTRICT_ALL.format(r"(\d+(?: and \d+)+)"),
     Hint.INLINE: (
         "declare (?:it|the function) __forceinline__(?:, and call it directly|, in the same file)?"
     ),

@@ -1,7 +1,9 @@
-"""Of which pointers a promise serves."""
+"""Of which pointers a promise serves, or what they are declared."""
 
 from __future__ import annotations
 
+from ccc.analysis.apart import RESTRICT, RESTRICT_ALL
+from ccc.compiler.reasons.handing_on import all_of
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import Inquiry
 
@@ -14,3 +16,14 @@ def promised(asked: Inquiry) -> str | None:
     known = [[span for span in each if span] for each in (reads, writes)]
     clauses = asked.suspects.promise(asked.at, *known) if known == [reads, writes] else None
     return f", or promise {clauses}" if clauses else ""
+
+
+def declared(asked: Inquiry) -> str | None:
+    """Which parameters are to be declared so, by their names."""
+    slot = asked.reason.slot(Hint.PARAMETERS)
+    numbers = slot.given[0].split(" and ") if slot else []
+    names = asked.suspects.parameters(asked.at)
+    if not all(int(one) <= len(names) for one in numbers):
+        return RESTRICT
+    told = RESTRICT_ALL.replace("parameters {}", "{}")
+    return told.format(all_of([names[int(one) - 1] for one in numbers]))

@@ -42,7 +42,7 @@ from ccc.compiler.reasons.of_methods import of_methods
 from ccc.compiler.reasons.of_order import of_first_ones, of_order, of_ties
 from ccc.compiler.reasons.of_pointers import of_pointers
 from ccc.compiler.reasons.of_proven import of_proven
-from ccc.compiler.reasons.promised import promised
+from ccc.compiler.reasons.promised import declared, promised
 from ccc.compiler.reasons.recursive import as_a_loop
 from ccc.compiler.reasons.respelled import named_narrow, respelled, shared_out
 from ccc.compiler.reasons.shown import Shown
@@ -69,6 +69,7 @@ _ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
     Hint.LEAVES_TURNS: in_branch,
     Hint.MARKED_AROUND: in_a_library,
     Hint.OF_ATOMIC: counted_elsewhere,
+    Hint.PARAMETERS: declared,
     Hint.PROMISE: promised,
     Hint.READ_BEFORE: read_before_loop,
     Hint.SET_IN_LOOP: set_whole,
