@@ -98,8 +98,8 @@ class UpdatedVariables(MarkedStatements):
     def no_reduction(self, at: Span, name: str) -> Span | None:
         """Where the annotated loop around a statement does more with a variable which that updates
         as a reduction does, as ``misuse`` says; of several operations the first counts."""
-        placed = self._at(at)
-        kept = updates.extremes(placed.statement) if placed else ()
+        placed, around = self._at(at), self._loop_of(at)
+        kept = [kept for one in (placed, around) if one for kept in updates.extremes(one.statement)]
         by = next((by for by, one in kept if one == name), self.operation(at, name))
         by = by or (reductions.first(placed.statement, name) if placed else None)
         return self.misuse(at, name, by) if by and by in updates.REDUCING else None

@@ -217,3 +217,29 @@ def test_elements_that_a_function_moves_are_no_reductions(tmp_path: Path) -> Non
     assert "reduction(op" not in line
     assert 'update "b.d", "b.id" and "b.n" by those behind the branch' in line
     assert "remove the annotation [in k]" in line
+
+
+PRUNED = """__global__ void __launch_bounds__(64) k(const int *end, const short *x, int *y, int n) {
+    int best = 1 << 30, id = -1;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 64) {
+        int span = 0;
+#pragma ccc while
+        for (int a = 0; a < end[i] && span < best; a++) {
+            int t = x[a];
+            for (int b = 1; b < end[a]; b++) t = max(t, x[a * 8 + b]) + x[b];
+            span = max(span, t);
+        }
+        if (span < best) { best = span; id = i; }
+    }
+    y[threadIdx.x] = best; y[64 + threadIdx.x] = id;
+}
+"""
+
+
+def test_what_the_head_of_a_loop_asks_for_is_no_reduction(tmp_path: Path) -> None:
+    (line,) = said(PRUNED, tmp_path, Options(strategy=COLLECT))
+    told = "no reduction serves a variable with which the loop does more than to update it (k.cu:7)"
+    assert '("best" or "id", k.cu:' in line
+    assert f"; {told}; remove the annotation" in line
+    assert "reduction(" not in line

@@ -177,9 +177,9 @@ def or_led_out(
     declared then. Others may be made from them."""
     led_out = led_out or (behind_calls if _is_by_calls(asked, names[0]) else way_out)
     way = led_out(asked, *names, *made)
-    if not way or not any(_stays_outside(asked, name) for name in names):
+    if not (way or why) or not any(_stays_outside(asked, name) for name in names):
         return told + why + way
-    return (f"{why}; " if why else "").removeprefix("; ") + _BEGIN.sub("", way)
+    return (f"{why}; " if why else "").removeprefix("; ") + (_BEGIN.sub("", way) or REMOVE)
 
 
 def _stays_outside(asked: Inquiry, name: str) -> bool:
