@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from ccc.analysis.companion_search import find_companions
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.locate import BETWEEN, WHOLE, needs_no_tasks
-from ccc.analysis.paths.model import FoundPath, Path, at
+from ccc.analysis.paths.locate import BETWEEN, WHOLE, extent, needs_no_tasks
+from ccc.analysis.paths.model import FoundPath, Path, at, instructions_of
 from ccc.analysis.paths.reductions import declared_operations
 
-_REMOVE = "remove this annotation"
+_THIS = "this annotation"
+_REMOVE = f"remove {_THIS}"
 
 
 def how_to_mark(
@@ -39,6 +41,8 @@ def how_to_mark(
         )
     between = around.index(outer) - 1
     if not needs_no_tasks(turn, outer, facts):
+        if _keeps_first(path, turn, outer, facts):
+            return _REMOVE if between or holding else f'mark it "ccc while" in place of {_THIS}'
         return _by_turns(path, is_deep=bool(between or holding))
     same = [one for one in found if one.marker == path.marker]
     others = "".join([
@@ -49,6 +53,17 @@ def how_to_mark(
     their, them = ("their", "them") if others else ("its", "it")
     instead = _REMOVE if between else f'mark {them} "ccc while", or {_REMOVE}'
     return f"{WHOLE}{others}, if {their} turns are independent; else {instead}"
+
+
+def _keeps_first(path: FoundPath, turn: Loop, outer: Loop, facts: Facts) -> bool:
+    """Whether a path sets what goes with the least or the most of all iterations of the annotated
+    loop: of equals the first in the order of turns counts, which tasks of some of them lose."""
+    blocks = extent(path, facts) & turn.blocks
+    inside = set(instructions_of(blocks, facts))
+    set_there = {register for one in inside for register in one.defined()}
+    carried = facts.liveness.live_in(outer.header) & facts.liveness.live_in(turn.header)
+    groups = (find_companions(one, outer, facts) for one in sorted(carried, key=lambda r: r.name))
+    return any(not set_there.isdisjoint(one) for group in groups if group for one in group.classes)
 
 
 def _by_turns(path: FoundPath, *, is_deep: bool) -> str:

@@ -158,7 +158,9 @@ def _text(asked: Inquiry) -> str:
 
     def place(shown: Shown) -> str:
         """An instruction with its line, and the first with the variables."""
-        span = asked.lines.of(shown.line) or (_where_set(asked) if unnamed else None)
+        is_copy = shown.opcode.name == "mov"  # which nvcc puts anywhere
+        span = _where_set(asked) if unnamed and is_copy else None
+        span = span or asked.lines.of(shown.line) or (_where_set(asked) if unnamed else None)
         line = f"{span.file}:{span.line}, " if span else ""
         return f"({unnamed.pop() if unnamed else ''}{line}{str(shown).removeprefix('(')}"
 
