@@ -243,3 +243,22 @@ def test_what_the_head_of_a_loop_asks_for_is_no_reduction(tmp_path: Path) -> Non
     assert '("best" or "id", k.cu:' in line
     assert f"; {told}; remove the annotation" in line
     assert "reduction(" not in line
+
+
+NORMS = """__global__ void __launch_bounds__(64) k(const float *g, float *y, int n) {
+    float norm = 0, peak = 0;
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += 64) {
+#pragma ccc if
+        if (g[i] > 0) { norm = g[i] / sinf(norm); peak = fmaxf(peak, sqrtf(g[i])); }
+    }
+    y[threadIdx.x] = norm; y[64 + threadIdx.x] = peak;
+}
+"""
+
+
+@pytest.mark.parametrize("clause", ["", "reduction(max: peak)"])
+def test_what_is_no_reduction_by_its_instruction_is_named(clause: str, tmp_path: Path) -> None:
+    (line,) = said(NORMS.replace("CLAUSE", clause), tmp_path, Options(strategy=COLLECT))
+    assert '("norm", k.cu:6, PTX line' in line
+    assert "reduction" not in line

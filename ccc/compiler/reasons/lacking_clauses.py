@@ -56,7 +56,8 @@ def with_lacking(asked: Inquiry) -> Inquiry:
     clauses = {name for _, name in every}
     rest = [one for one in names if one not in clauses and suspects.is_no_reduction(at, one)]
     meant = [one for one in rest if _may_make(asked, one, None)]
-    if not meant or any(_may_make(asked, one, by) for by, one in lacking):
+    is_none = asked.reason.slot(Hint.REDUCTION) and not (asked.proven or suspects.reduced_by(at))
+    if not meant or (not is_none and any(_may_make(asked, one, by) for by, one in lacking)):
         return asked.with_clause(naming_all(every)).naming(name for _, name in lacking)
     return asked.settled(with_own(asked, rest, every)).naming(meant)
 
