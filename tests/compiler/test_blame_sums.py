@@ -165,11 +165,24 @@ def test_turns_that_all_lanes_take_together_are_iterations(loop: str, tmp_path: 
     together = TURNS.replace("int end = row[r + 1]", "int end = n").replace("e = row[r]", "e = 0")
     source = together.replace("#pragma ccc LOOP", loop)
     (line,) = said(source, tmp_path, asked)
+    reduced = ", with a reduction of that value by +; or remove" if "ccc" in loop else ", if its"
     which = "that loop" if "variable" in loop else "the loop of line 7"
-    assert f'; all lanes that begin {which} go round as often: mark it "ccc for", if it' in line
+    whole = f'; all lanes that begin {which} go round as often: mark it "ccc for"'
+    assert f"{whole}{reduced}" in line
     (line,) = said(together.replace("LOOP", "for"), tmp_path, asked)
     assert "say so on the loop of line 6: reduction(+: sum)" in line
     assert said(together.replace("LOOP", "for reduction(+: sum)"), tmp_path, asked) == []
+
+
+@pytest.mark.slow
+def test_turns_that_keep_the_two_least_are_no_iterations(tmp_path: Path) -> None:
+    source = TURNS.replace("int end = row[r + 1]", "int end = n; float more = 9")
+    source = source.replace("e = row[r]", "e = 0").replace("LOOP", "for variable")
+    two = "if (a < sum) { more = sum; sum = a; } else if (a < more) more = a;"
+    source = source.replace("sum += a;", two).replace("= sum;\n    }", "= sum + more;\n    }")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT, max_block=64))
+    assert '"more" or "sum", k.cu:10' in line
+    assert "); remove this annotation, so that the loop around it may be collected with" in line
 
 
 @pytest.mark.slow

@@ -27,7 +27,12 @@ from ccc.analysis.paths.reductions import (
     flushes,
     named_in,
 )
-from ccc.analysis.paths.wanted_operations import clauses_wanted, nan_taker, put_first
+from ccc.analysis.paths.wanted_operations import (
+    clauses_wanted,
+    nan_taker,
+    operation_of,
+    put_first,
+)
 from ccc.analysis.polled import roots
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.markers import Marker
@@ -126,7 +131,7 @@ def _refuse_value_of_turn(
     path: CheckedPath, maker: Instruction, needed: Sequence[Instruction], facts: Facts
 ) -> NoReturn:
     """The same of the next turn of a loop in the iteration."""
-    go_there = _way_by_its_loop(path, facts)
+    go_there = _way_by_its_loop(path, maker, facts)
     likely = needed if maker.is_terminator else [maker]
     if read := _read_in_each_turn(likely, path, facts):
         raise Refused(
@@ -146,12 +151,14 @@ def _refuse_value_of_turn(
     )
 
 
-def _way_by_its_loop(path: CheckedPath, facts: Facts) -> str:
-    """What could be asked for of the ``ccc for variable`` around a path, if it has one."""
+def _way_by_its_loop(path: CheckedPath, maker: Instruction, facts: Facts) -> str:
+    """What could be asked for of the ``ccc for variable`` around a path, if it has one, where
+    something makes a value for its next turn."""
     if path.parent is None or path.parent.marker.kind != "variable":
         return ""
     if needs_no_tasks(path.turn, path.loop.loop, facts):
-        return f"{WHOLE}, if it only adds it up, with the reduction; or "
+        by = operation_of(maker, path.turn, facts)
+        return f"{WHOLE}, with a reduction of that value by {by}; or " if by else ""
     return (
         f"{as_while(path.parent.marker)}, so that this branch can be collected in it, which "
         "gains only where lanes need different numbers of its turns; or "

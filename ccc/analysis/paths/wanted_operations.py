@@ -41,6 +41,12 @@ def clauses_wanted(
     return f"{put_first(taker)}, and {wanted}" if taker else wanted
 
 
+def operation_of(maker: Instruction, loop: Loop, facts: Facts) -> str | None:
+    """How a reduction of a loop would be written of what an instruction makes, if one serves."""
+    known = _updated(loop, facts)
+    return next((SIGNS[by] for by, web in known if not web.isdisjoint(maker.defined())), None)
+
+
 def nan_taker(path: CheckedPath, maker: Instruction, facts: Facts) -> Accumulator | None:
     """What would be the least or the most but for what is no number, of what an instruction makes,
     as ``least < x ? least : x``, which keeps nothing of what came before a NaN."""
