@@ -88,6 +88,46 @@ def test_who_changes_what_is_the_threads_own_is_told(tmp_path: Path) -> None:
         assert re.sub(r"line \d+: .*?;\), ", "", line.removeprefix(head)) == tail
 
 
+BEFORE = {
+    "decides": ("", "h[row[i] & 15][threadIdx.x] < i", "h[row[i] & 15][threadIdx.x] = i;", ""),
+    "is_kept": ("int s = mine[row[i] & 15];", "x[i] > 0.9f", "s += i;", "mine[row[i] & 15] = s;"),
+    "is_a_cache": ("int s = mine[row[i] & 15];", "s != row[i]", "mine[row[i] & 15] = row[i];", ""),
+}
+
+
+def test_who_reads_before_the_path_what_tasks_change_is_told(tmp_path: Path) -> None:
+    kernel = """__global__ void __launch_bounds__(64)
+NAME(const float *__restrict__ x, const int *__restrict__ row, int *y, int n) {
+    __shared__ int h[16][64];
+    const int thread = blockIdx.x * blockDim.x + threadIdx.x;
+    int *mine = y + 16 * thread, sum = 0;
+#pragma ccc for
+    for (int i = thread; i < n; i += gridDim.x * blockDim.x) {
+        READ
+#pragma ccc if
+        if (ASKED) {
+            float t = x[i];
+            for (int k = 0; k < 20; ++k) t = expf(-t) + 0.1f;
+            CHANGE
+            y[(i + 1) * 1024] = t;
+        }
+        BEHIND
+    }
+    __syncthreads();
+    atomicAdd(&y[threadIdx.x], sum + h[threadIdx.x & 15][threadIdx.x]);
+}
+"""
+    source = ""
+    for name, parts in BEFORE.items():
+        made = kernel.replace("NAME", name)
+        for key, part in zip(("READ", "ASKED", "CHANGE", "BEHIND"), parts, strict=True):
+            made = made.replace(key, part)
+        source += made
+    lines = said(source, tmp_path, Options(strategy=COLLECT))
+    told = [line.rpartition("[in ")[2] for line in lines if "may lose" in line]
+    assert told == [f"{name}]" for name in BEFORE], "\n".join(lines)
+
+
 PLACES = [
     ("256", "i = threadIdx.x; i < n; i += blockDim.x", "y[i / 256 * 256 + threadIdx.x]"),
     ("", "i = threadIdx.x; i < n; i += blockDim.x", "y[i / 256 * 256 + threadIdx.x]"),

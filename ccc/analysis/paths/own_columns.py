@@ -7,7 +7,9 @@ has the number of the thread that came to the branch, and so have the other task
 which other lanes may run at the same time: of two that come to one place, one change is lost. By
 the promise iterations come to different places. Where the address is made from the thread's number
 and from what is read, users are told; and where it is made from that and from what iterations
-compute, and several of them are seen to come to one place, as to ``h[i & 7][threadIdx.x]``.
+compute, and several of them are seen to come to one place, as to ``h[i & 7][threadIdx.x]``. The
+iteration may read there before the path, as to decide whether it is taken: then later iterations
+find what was there before the task has run.
 """
 
 from __future__ import annotations
@@ -41,9 +43,10 @@ def own_columns(path: CheckedPath, facts: Facts) -> str | None:
     region = list(instructions_of(path.region, facts))
     if any(one.name in ATOMICS and not _LOCKS.isdisjoint(one.modifiers) for one in region):
         return None
-    accesses = [one for one in region if is_access(one, facts)]
-    read = {_place(one) for one in accesses if one.name == "ld"} - {None}
-    updates = [one for one in accesses if one.name == "st" and _place(one) in read]
+    loads = [i for i in instructions_of(path.loop.loop.blocks, facts) if i.name == "ld"]
+    read = {_place(one) for one in loads if is_access(one, facts)} - {None}
+    stores = [one for one in region if one.name == "st" and is_access(one, facts)]
+    updates = [one for one in stores if _place(one) in read]
     for store in updates[:MOST_UPDATES]:
         if own := _own(store, path, facts):
             name, more = own
