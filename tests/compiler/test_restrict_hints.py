@@ -388,3 +388,37 @@ def test_members_of_a_structure_are_pointers_as_parameters_are(tmp_path: Path, i
     assert told("work.y[work.x[i]] = v;") == []
     assert told("atomicAdd(&work.y[work.x[i] + 1], v);") == []
     assert told("atomicSub(&work.next[work.x[i]], v);") != []
+
+
+FIRST = """__global__ void __launch_bounds__(64) k(int *x, float *y, int *z, int n) {
+    float most = 0; int of = -1;
+#pragma ccc for reduction(max: most)
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float s = 0;
+#pragma ccc for variable reduction(+: s)
+        for (int j = 0; j < y[i]; j++) {
+#pragma ccc if
+            if (i * j % 8 > 3) {
+                int t = j;
+                for (int k = 0; k < 40; k++) t = t * t + i;
+                x[i + j] = t;
+            }
+            s += y[i + j];
+        }
+        z[i] = (int)s;
+        if (s > most) { most = s; of = i; }
+    }
+    y[n + threadIdx.x] = most + of;
+}
+"""
+
+
+def test_no_while_is_asked_for_where_the_first_of_equals_is_kept(tmp_path: Path) -> None:
+    """Its tasks would not go on to the path inside."""
+    apart = 'if the pointers of both never lead to the same memory, declare them "__restrict__"'
+    (line,) = said(FIRST, tmp_path, Options(strategy=COLLECT))
+    assert f"; {apart}; or remove this annotation [in k]" in line
+    declared = FIRST.replace("int *x, float *y, int *z", "int *__restrict__ x, float *y, int *z")
+    assert said(declared, tmp_path, Options(strategy=COLLECT)) == []
+    removed = FIRST.replace("#pragma ccc if", "")
+    assert said(removed, tmp_path, Options(strategy=COLLECT)) == []

@@ -47,8 +47,12 @@ def carrying(path: PlacedPath, collected: Iterable[Path], facts: Facts) -> Check
     every = list(collected)
     beside = [one for one in every if one.parent is around]
     in_a_row = around.followers or any(one.leads_to(around) for one in every)
-    grouped = any(one.group is not None for one in around.accumulators)
-    if in_a_row or grouped or around.frame or not all(one.carries_parent for one in beside):
+    if (
+        in_a_row
+        or around.keeps_first
+        or around.frame
+        or not all(one.carries_parent for one in beside)
+    ):
         return None
     if path.repeats and loops_in_rest(path, facts):
         return None

@@ -250,10 +250,11 @@ def check_order(
 def _ways_out(around: Path, blocks: Collection[str], apart: str, facts: Facts) -> str:
     """What can be done where a path may access the same memory as other blocks, if they are not to
     be told ``apart``; only that where these may be able to stand elsewhere, or be independent."""
-    if around.marker.kind == "variable":
+    is_variable = around.marker.kind == "variable"
+    if is_variable and not around.keeps_first:
         return f"; {as_while(around.marker)}, so that tasks take along what follows it{apart}"
     webs = frozenset[Register]().union(*(a.registers for a in around.loop.accumulators))
-    if blocks is not around.rest or not hands_on(around, webs, facts):
+    if not is_variable and (blocks is not around.rest or not hands_on(around, webs, facts)):
         return apart
     return f"; {apart.removeprefix('; or, ')}{'; or ' if apart else ''}{LEAVE_IT}"
 

@@ -180,6 +180,11 @@ class CheckedPath(PlacedPath):
         """The blocks that the task runs."""
         return self.blocks | self.rest if self.continuation else self.blocks
 
+    @property
+    def keeps_first(self) -> bool:
+        """Whether its tasks update what keeps the first of equals, with what goes with it."""
+        return any(one.group is not None for one in self.accumulators)
+
     def leads_to(self, other: PlacedPath) -> bool:
         """Whether tasks of this path go on as tasks of the other one."""
         return any(one.key == other.key for one in self.followers)
