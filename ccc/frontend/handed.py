@@ -73,6 +73,7 @@ def handed_over(path: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[Ha
     around = lambdas.outermost(path) or path
     kept, own = lambdas.kept_in(around), {name for name, _ in declared_in(around)}
     yield from _by_operators(path, named, depth)
+    yield from _by_subscripts(path, named)
     for call in updates.every(path, lambda node: node.type == "call_expression"):
         function, listed = (call.child_by_field_name(part) for part in ("function", "arguments"))
         if function is None or listed is None:
@@ -154,20 +155,16 @@ def _by_operators(path: Node, named: _Named, depth: int) -> Iterator[HandedOver]
     for node in updates.every(path, lambda node: node.type in _OPERATORS):
         left, sign, right = (node.child_by_field_name(p) for p in ("left", "operator", "right"))
         base = updates.base_of(left)
-        called = named(b"operator" + (sign.text or b"")) if base and sign else ()
+        name = b"operator" + ((sign.text or b"") if sign else b"")
+        called = named(name) if base and sign else ()
         if base is None or right is None or not called:
             continue
         kind, is_used = classes.kind_of(base) or None, updates.is_taken(node)
         by = frozenset(one.text for one in identifiers_in(right))
-        name = b"operator" + ((sign.text or b"") if sign else b"")
         for one in called:
             listed = parameters(one)
-            if (
-                kind
-                and classes.class_of(one) == kind
-                and len(listed) == 1
-                and not classes.only_reads(one)
-            ):
+            is_method = classes.class_of(one) == kind and len(listed) == 1
+            if kind and is_method and not classes.only_reads(one):
                 made, is_stepped = _of_members(one, named, depth, is_used), _steps_object(one)
             elif (
                 kind
@@ -178,10 +175,20 @@ def _by_operators(path: Node, named: _Named, depth: int) -> Iterator[HandedOver]
                 made, is_stepped = _of_parameter(one, 0, named, depth, is_used), False
             else:
                 continue
-            if node.type != _ASSIGNED or (
-                made and all(member for member, _ in made)
-            ):  # else its sign tells
+            is_by_sign = node.type == _ASSIGNED and not (made and all(one for one, _ in made))
+            if not is_by_sign:
                 yield HandedOver(base, name, _updates(base, made, by), is_stepped)
+
+
+def _by_subscripts(path: Node, named: _Named) -> Iterator[HandedOver]:
+    """The variables of which a statement changes what their operator gives, ``s[0] += x``."""
+    for node in updates.every(path, lambda node: node.type == "subscript_expression"):
+        base = updates.base_of(node.child_by_field_name("argument"))
+        kind = classes.kind_of(base) if base else b""
+        for one in named(b"operator[]") if base and kind else ():
+            made = _of_place(node, one) if classes.class_of(one) == kind else ()
+            if base and made:
+                yield HandedOver(base, b"operator[]", _updates(base, made, frozenset()))
 
 
 def _by_lambda(

@@ -58,4 +58,5 @@ __global__ void k(const double *x, double *o, int n) {
 def test_a_member_is_named_once(tmp_path: Path) -> None:
     (line,) = said(ADDED, tmp_path, Options(strategy=COLLECT))
     assert '"a.s" and "a.s"' not in line
-    assert 'update "a.s" by that behind the branch' in line
+    assert 'no reduction names elements of "a.c": if the loop only updates these, update ' in line
+    assert "reduction(+: a.s, variables)" in line

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from ccc.compiler.advice import ALL_MADE
 from ccc.compiler.reasons.inquiry import ON_LOOP, REMOVE, Inquiry
 from ccc.compiler.reasons.reduction_clauses import clauses_of
 from ccc.compiler.reasons.topics import Topic
@@ -177,9 +178,12 @@ def or_led_out(
     declared then. Others may be made from them."""
     led_out = led_out or (behind_calls if _is_by_calls(asked, names[0]) else way_out)
     way = led_out(asked, *names, *made)
-    if not (way or why) or not any(_stays_outside(asked, name) for name in names):
+    is_outside = any(_stays_outside(asked, name) for name in names)
+    if is_outside and why and not (way or asked.reason.begins(ALL_MADE)):
+        way = f"; {REMOVE}"
+    if not way or not is_outside:
         return told + why + way
-    return (f"{why}; " if why else "").removeprefix("; ") + (_BEGIN.sub("", way) or REMOVE)
+    return (f"{why}; " if why else "").removeprefix("; ") + _BEGIN.sub("", way)
 
 
 def _stays_outside(asked: Inquiry, name: str) -> bool:
