@@ -53,6 +53,16 @@ def test_what_is_done_about_it_leads_on(tmp_path: Path) -> None:
     assert told(tmp_path, first, "y[32 * v + lane] = s;") == []
 
 
+def test_a_narrow_mask_is_not_what_is_in_the_way_of_what_asks_for_the_path(tmp_path: Path) -> None:
+    narrow = SHUFFLES.replace("0xffffffff", "0xffu << (lane & 24)")
+    (line,) = told(tmp_path, "warp", narrow)
+    assert "there is a warp-collective in the annotated loop (k.cu:9, PTX line " in line
+    assert "; it asks for what the path makes: store that, and do it in a loop of its own" in line
+    other = narrow.replace("s, 1)", "lane, 1)").replace("s +=", "y[n + v] =")
+    (line,) = told(tmp_path, "warp", other)
+    assert ": its mask has to be 0xffffffff" in line
+
+
 def test_of_several_paths_each_is_told_what_holds_for_it(tmp_path: Path) -> None:
     """The shuffles ask for what the first one makes, and stand before the second."""
     behind = SHUFFLES.replace("if (", "\n#pragma ccc if\nif (")

@@ -54,14 +54,16 @@ def meetings(loop: Loop, facts: Facts) -> set[Instruction]:
 def hint_at_parting(exchange: Instruction, loop: Loop, path: FoundPath, facts: Facts) -> str:
     """What to do for a path about a collective that only exchanges values, to which not all lanes
     may come."""
-    if not meets_all_lanes(exchange, facts.divergence.literals):
-        if _is_of_those_there(exchange, facts) and is_in_a_branch(exchange, loop, facts):
-            return ALONE
+    is_of_all = meets_all_lanes(exchange, facts.divergence.literals)
+    is_of_those = not is_of_all and _is_of_those_there(exchange, facts)
+    if is_of_those and is_in_a_branch(exchange, loop, facts):
+        return ALONE
+    if asks_for(exchange, path, loop, facts):  # whatever parts lanes: that would not help
+        return _ELSEWHERE
+    if not is_of_all:
         if exchange.name == "activemask":
             return f"move it out of the loop, or {TOGETHER}, with 0xffffffff in its place"
         return f"move it out of the loop, or {TOGETHER}: its mask has to be 0xffffffff"
-    if asks_for(exchange, path, loop, facts):  # whatever parts lanes: that would not help
-        return _ELSEWHERE
     home = next(b.label for b in facts.function.blocks if exchange in list(b.instructions))
     every = ((_parted_by(one, facts), one) for one in facts.divergence.divergent_branches)
     around = [(len(parted), one) for parted, one in every if one in loop.blocks and home in parted]
