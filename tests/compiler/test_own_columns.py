@@ -17,11 +17,12 @@ NAME(const float *__restrict__ x, const int *__restrict__ row, int *y, int *lock
     __shared__ int h[16][64];
     const int stride = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     const int lane = threadIdx.x & 31;
-    int *mine = y + 16 * thread, turn = 0, count = 0;
+    int *mine = y + 16 * thread, turn = 0, count = 0, read = 0;
 #pragma ccc for
     for (int i = thread; i < n; i += stride) {
         turn = turn == 6 ? 0 : turn + 1;
         ++count;
+        read = read << 1 ^ row[i];
 #pragma ccc if
         if (x[i] > 0.9f) {
             float t = x[i];
@@ -44,6 +45,7 @@ COMPUTED = {
     "by_some_bits": ("h[i >> 6 & 7][threadIdx.x]++;", "h"),
     "by_a_remainder": ("y[i % 10 * stride + thread] += 3;", "y"),
     "by_a_quotient": ("h[threadIdx.x / 32][lane + i / 128 & 31] ^= bin;", "h"),
+    "made_of_what_was_read": ("h[read & 15][threadIdx.x] += bin;", "h"),
     "in_turn": ("mine[turn] += bin;", "mine"),
 }
 OTHER = {

@@ -133,26 +133,27 @@ class _Thread:
                 last = self._facts.reaching.at_bottom(latch, one)
                 if not all(each.label in self._loop.blocks for each in last):
                     raise _Unknown  # not in every iteration
-                if self._is_read(last):
-                    raise _Unknown  # as the next node of a list
+                if self._is_chased(one, last):
+                    raise _Unknown  # the next node of a list
                 later[one] = self._made_by(last, one)
         self._begins = later
         self._made.clear()
 
-    def _is_read(self, makers: Sequence[Definition]) -> bool:
-        """Whether the loop makes of what it reads what some definitions give."""
-        worklist = [one.instruction for one in makers]
+    def _is_chased(self, register: Register, makers: Sequence[Definition]) -> bool:
+        """Whether the loop reads what some definitions give in a register where that leads to."""
+        worklist = [(one.instruction, False) for one in makers]
         seen = {*worklist}
         while worklist:
-            maker = worklist.pop()
+            maker, is_read = worklist.pop()
             home = self._facts.homes[maker]
             if home not in self._loop.blocks:
                 continue
-            if maker.name in LOADS and maker.space != "param":
+            is_read |= maker.name in LOADS and maker.space != "param"
+            if is_read and register in maker.used():
                 return True
             made = self._facts.reaching.of_uses(home)
-            used = (one for one in maker.used() if one not in self._carried)
-            more = {each.instruction for one in used for each in made.get((maker, one), ())} - seen
+            every = (each for one in maker.used() for each in made.get((maker, one), ()))
+            more = {(each.instruction, is_read) for each in every} - seen
             seen |= more
             worklist += more
         return False
