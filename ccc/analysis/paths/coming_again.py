@@ -110,6 +110,8 @@ class _Thread:
         self._carried = facts.liveness.live_in(loop.header) & written
         self._begins: dict[Register, int] = {}
         """What the iteration has of the one before, as far as it was asked for."""
+        self._chased: dict[Register, bool] = {}
+        """Whether the loop reads what it hands on in a register where that leads to."""
         self._made: dict[tuple[Instruction, Register], int | None] = {}
         """What the iteration has computed, None where that is not over."""
 
@@ -133,7 +135,9 @@ class _Thread:
                 last = self._facts.reaching.at_bottom(latch, one)
                 if not all(each.label in self._loop.blocks for each in last):
                     raise _Unknown  # not in every iteration
-                if self._is_chased(one, last):
+                if one not in self._chased:
+                    self._chased[one] = self._is_chased(one, last)
+                if self._chased[one]:
                     raise _Unknown  # the next node of a list
                 later[one] = self._made_by(last, one)
         self._begins = later

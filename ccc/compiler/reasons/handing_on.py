@@ -193,6 +193,11 @@ def _stays_outside(asked: Inquiry, name: str) -> bool:
     return not is_state and asked.suspects.is_needed_behind(asked.at, name)
 
 
+def other_way(asked: Inquiry, *names: str) -> str:
+    """What is left to do about variables that iterations certainly need of one another."""
+    return _BEGIN.sub("", way_out(asked, *names)) or REMOVE
+
+
 def way_out(asked: Inquiry, *names: str) -> str:
     """How a branch can be collected all the same where iterations hand on a variable, and others
     that are made from it, for the end of advice; and what else, if nothing follows."""

@@ -4,7 +4,7 @@ together what is kept."""
 
 from __future__ import annotations
 
-from ccc.compiler.reasons.handing_on import all_of, all_own, or_led_out
+from ccc.compiler.reasons.handing_on import all_of, all_own, or_led_out, other_way
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.misused import declared_in
@@ -78,5 +78,4 @@ def of_first_ones(asked: Inquiry) -> Inquiry:
         if one.name not in declared_in(asked):
             told += f", and {ON_LOOP}: {clauses_of([(one.by, one.name)])}"
         told += "; else "
-    told += or_led_out(asked, all_own(asked, [one.name]), one.name)
-    return asked.settled(told).naming([one.name])
+    return asked.settled(told + other_way(asked, one.name)).naming([one.name])
