@@ -71,9 +71,11 @@ def handed_over(path: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[Ha
         depth: into how many functions to look, each of which is called by the one before.
     """
     around = lambdas.outermost(path) or path
-    kept, own = lambdas.kept_in(around), {name for name, _ in declared_in(around)}
+    declared = dict(declared_in(around))
+    kept, own = lambdas.kept_in(around), declared.keys()
     yield from _by_operators(path, named, depth)
-    yield from _by_subscripts(path, named)
+    arrays = {name for name, is_array in declared.items() if is_array}
+    yield from _by_subscripts(path, named, arrays)
     for call in updates.every(path, lambda node: node.type == "call_expression"):
         function, listed = (call.child_by_field_name(part) for part in ("function", "arguments"))
         if function is None or listed is None:
@@ -180,11 +182,12 @@ def _by_operators(path: Node, named: _Named, depth: int) -> Iterator[HandedOver]
                 yield HandedOver(base, name, _updates(base, made, by), is_stepped)
 
 
-def _by_subscripts(path: Node, named: _Named) -> Iterator[HandedOver]:
-    """The variables of which a statement changes what their operator gives, ``s[0] += x``."""
+def _by_subscripts(path: Node, named: _Named, arrays: set[bytes]) -> Iterator[HandedOver]:
+    """The variables of which a statement changes what their operator gives, ``s[0] += x``; not
+    those that are arrays of a library."""
     for node in updates.every(path, lambda node: node.type == "subscript_expression"):
         base = updates.base_of(node.child_by_field_name("argument"))
-        kind = classes.kind_of(base) if base else b""
+        kind = classes.kind_of(base) if base and base.text not in arrays else b""
         for one in named(b"operator[]") if base and kind else ():
             made = _of_place(node, one) if classes.class_of(one) == kind else ()
             if base and made:
