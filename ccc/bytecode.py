@@ -9,8 +9,15 @@ from __future__ import annotations
 
 import os
 import sys
+from _frozen_importlib_external import SourceFileLoader, cache_from_source
 
 from ccc import cache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+
+_load = SourceFileLoader.get_code
 
 
 def keep_bytecode() -> None:
@@ -19,3 +26,21 @@ def keep_bytecode() -> None:
     if sys.dont_write_bytecode or beside is None or not os.path.exists(beside):
         sys.pycache_prefix = os.path.join(cache.folder(), "bytecode")
         sys.dont_write_bytecode = False
+        SourceFileLoader.get_code = _load_or_compile  # type: ignore[assignment]
+
+
+def _load_or_compile(self: SourceFileLoader, name: str) -> CodeType | None:
+    """A module's code, also where its bytecode ends too early.
+
+    Python takes it for whole what it has written to a disk that is full, and would end by an error
+    whenever it reads that.
+    """
+    try:
+        return _load(self, name)
+    except (EOFError, ValueError, TypeError):  # as marshal says it
+        path = self.get_filename(name)
+        try:  # noqa: SIM105 - contextlib takes time to load
+            os.unlink(cache_from_source(path))
+        except OSError:
+            pass  # else whoever comes next writes it anew
+        return self.source_to_code(self.get_data(path), path)

@@ -18,6 +18,7 @@ __all__ = ["project"]
 
 pytestmark = pytest.mark.usefixtures("few_headers")
 
+TWO = "two annotations"
 HEAVY = ("argparse", "dataclasses", "json", "lark", "networkx", "pathlib", "tree_sitter", "typing")
 
 
@@ -126,6 +127,28 @@ def test_bytecode_is_kept_where_python_keeps_none(told: dict[str, str], tmp_path
     assert kept[0].is_relative_to(tmp_path / "cache")
     assert kept[1].is_relative_to(tmp_path / "cache") == bool(told)
     assert all(path.is_file() for path in kept)
+
+
+@pytest.mark.parametrize("annotated", [False, True])
+def test_bytecode_that_ends_too_early_is_written_anew(annotated: bool, tmp_path: Path) -> None:
+    """As Python leaves it where the disk is full."""
+    (tmp_path / "k.cu").write_text(compile_cost.sources()[TWO if annotated else compile_cost.PLAIN])
+    told = {**os.environ, "CCC_CACHE_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [*compile_cost.CCCC, "k.cu", "-arch=sm_90", "-c", "-o", "k.o"]
+
+    def compiled() -> dict[Path, int]:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=told, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return {path: path.stat().st_size for path in tmp_path.glob("bytecode/**/*.pyc")}
+
+    sizes = compiled()
+    assert len(sizes) > 10
+    for path, size in sizes.items():
+        os.truncate(path, size - 1)
+    compiled()
+    assert compiled().items() & sizes.items()  # some are for what is kept by now
 
 
 @pytest.mark.slow
