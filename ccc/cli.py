@@ -35,16 +35,16 @@ COMPILER = "The compiler is cccc: nvcc with one more pass (cccc --ccc-help)."
 
 def cccc(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``cccc``: nvcc with one more pass; see ``cccc --ccc-help``."""
-    from ccc import bytecode  # noqa: PLC0415 - the toolbox does without it
-
-    bytecode.keep_bytecode()
-    from ccc.nvcc import front  # noqa: PLC0415 - the same
-
     if arguments is None and sys.getfilesystemencoding() != "utf-8":
         _start_again()
     given = sys.argv[1:] if arguments is None else arguments
 
     def work() -> int:
+        from ccc import bytecode  # noqa: PLC0415 - the toolbox does without it
+
+        bytecode.keep_bytecode()
+        from ccc.nvcc import front  # noqa: PLC0415 - the same
+
         code = front.run(given)
         return _long_way(given) if code is None else code
 

@@ -8,7 +8,6 @@ kernel to compile, and is loaded meanwhile.
 from __future__ import annotations
 
 import io
-import signal
 import sys
 from contextlib import suppress
 from functools import cached_property
@@ -17,6 +16,7 @@ from ccc.errors import CccError
 from ccc.files import read_text
 from ccc.frontend.marking import Annotated
 from ccc.nvcc import host
+from ccc.nvcc.process import end_tidily
 from ccc.nvcc.tool import ToolRun, input_of
 from ccc.options import Options
 
@@ -113,21 +113,11 @@ def main(tool: str, arguments: Sequence[str]) -> int:
         return host.run(tool, arguments)
     if isinstance(sys.stderr, io.TextIOWrapper):
         sys.stderr.reconfigure(errors="surrogateescape")  # names are shown as they are
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, _stop)
-    try:
-        with Cicc(tool, arguments) as cicc:
-            if not options.off and not set(NO_PTX).intersection(arguments):
-                with suppress(CccError, OSError):  # of what is wrong the device pass will tell
-                    cicc.begin(cicc.annotated.mark().text)
-            from ccc.nvcc import device_pass  # noqa: PLC0415 - loaded while cicc runs
+    end_tidily()
+    with Cicc(tool, arguments) as cicc:
+        if not options.off and not set(NO_PTX).intersection(arguments):
+            with suppress(CccError, OSError):  # of what is wrong the device pass will tell
+                cicc.begin(cicc.annotated.mark().text)
+        from ccc.nvcc import device_pass  # noqa: PLC0415 - loaded while cicc runs
 
-            return device_pass.run(cicc, options)
-    except KeyboardInterrupt:
-        return 130
-
-
-def _stop(number: int, _: object) -> None:
-    """End so that nothing of ours stays behind."""
-    raise SystemExit(128 + number)
+        return device_pass.run(cicc, options)

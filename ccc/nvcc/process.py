@@ -69,6 +69,18 @@ class Process:
             signal.signal(number, handler)
 
 
+def end_tidily() -> None:
+    """Let signals that would end us at once do so that nothing of ours stays behind."""
+    for number in STOPPING:
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _end)
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_DFL)
+    raise SystemExit(128 + number)
+
+
 def run(command: list[str], environment: Mapping[str, str], errors: int | None = None) -> int:
     """Run a program to its end: arguments and errors as of :class:`Process`; its status."""
     return Process(command, environment, errors).wait()

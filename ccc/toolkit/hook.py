@@ -36,7 +36,11 @@ fi
 exec {tool} "$@"
 """
 _LAUNCHER = """\
+import _signal  # of which signal takes time to load
 import sys
+
+if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # it ends us, and Python does not tell where
 
 sys.path += {folders!a}
 

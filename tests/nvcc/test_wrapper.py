@@ -19,7 +19,7 @@ from ccc import cli
 from ccc.nvcc import settings, words
 from ccc.options import Options
 from ccc.toolkit import find as toolchain
-from ccc.toolkit import places
+from ccc.toolkit import hook, places
 
 __all__ = ["project"]
 
@@ -324,6 +324,44 @@ def test_a_signal_ends_all_that_was_started(project: Project, number: int, tmp_p
     assert is_over(file.read_text().strip())
     assert not list(temporary.glob("ccc-*"))
     assert not (project.folder / "k.ptx").exists()
+
+
+@pytest.mark.parametrize("place", ["host.stripped", "tool.Process"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_that_comes_before_the_tool_runs_ends_its_stand_in_quietly(
+    number: signal.Signals, place: str, tmp_path: Path
+) -> None:
+    code = (
+        f"import os, signal\nsignal.signal({number:d}, signal.SIG_DFL)\n"
+        "from ccc.nvcc import host, shim, tool\n"
+        f"{place} = lambda *_: os.kill(os.getpid(), {number:d})\nshim.run()"
+    )
+    (tmp_path / "k.ii").write_text("")
+    done = subprocess.run(
+        [sys.executable, "-c", code, "cudafe++", "/bin/true", "k.ii"],
+        cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode in (-number, 128 + number)
+    assert done.stderr == ""
+    assert os.listdir(tmp_path) == ["k.ii"]
+
+
+@pytest.mark.parametrize(("handler", "code"), [("default_int_handler", -2), ("SIG_IGN", 0)])
+def test_an_interrupt_while_a_stand_in_loads_is_left_to_the_system(
+    handler: str, code: int, tmp_path: Path
+) -> None:
+    package = tmp_path / "ccc" / "nvcc"
+    package.mkdir(parents=True)
+    for folder in (package.parent, package):
+        (folder / "__init__.py").touch()
+    (package / "shim.py").write_text("import os\nos.kill(os.getpid(), 2)\ndef run(): pass\n")
+    launcher = f"import signal; signal.signal(2, signal.{handler})\n{hook._launcher()}"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", launcher],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (code, "")
 
 
 def test_a_key_for_tools_that_keep_results(project: Project) -> None:
