@@ -6,7 +6,7 @@
 becomes, line by line,
 
     <blank>
-    if (hit) { (void)ccc_marker_then_202_20k_2Ecu_3A7_3A5_20prob_3D0_2E125; shade(ray); }
+    if (hit) { (void)+ccc_marker_then_202_20k_2Ecu_3A7_3A5_20prob_3D0_2E125; shade(ray); }
 
 Works on preprocessed text, where macros are expanded, and on a plain source file.
 """

@@ -3,9 +3,9 @@
 A comment in ``asm volatile`` may, to nvcc, do anything to memory, so that what was read before it
 is read again behind it. Arms are where that matters: the iteration around them has read what they
 use. A volatile read of a variable that is used for nothing else is kept as well, and leaves memory
-alone. The variable is in shared memory, of which the host's side is told nothing, and its name is
-the marker. What the compiler makes of it becomes the usual comment, so that nothing is left of the
-variable.
+alone. A sign stands before the name, since what only names a variable is no read before C++11. The
+variable is in shared memory, of which the host's side is told nothing, and its name is the marker.
+What the compiler makes of it becomes the usual comment, so that nothing is left of the variable.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def statement(comment: str, number: int | None = None) -> str:
     Where all ways of a branch begin with the same read, compilers read before the branch; so those
     that have one comment in common have a ``number`` each.
 
-    >>> statement("// ccc.then 3 k.cu:7:5"), statement("// ccc.case 3 k.cu:7:5", 2)
-    ('(void)ccc_marker_then_203_20k_2Ecu_3A7_3A5;', '(void)ccc_marker_2case_203_20k_2Ecu_3A7_3A5;')
+    >>> statement("// ccc.then 3 a.cu:7"), statement("// ccc.case 3 a.cu:7", 2)
+    ('(void)+ccc_marker_then_203_20a_2Ecu_3A7;', '(void)+ccc_marker_2case_203_20a_2Ecu_3A7;')
     """
-    return f"(void){_PREFIX}{'' if number is None else number}{name_of(comment)};"
+    return f"(void)+{_PREFIX}{'' if number is None else number}{name_of(comment)};"
 
 
 def name_of(comment: str) -> str:

@@ -52,7 +52,7 @@ _ASSEMBLY = re.compile(
     rf"(?: {re.escape(RUNNING.strip())})?"
     r'(?: ?asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);'
     r'(?: _Pragma\("(?:\\.|[^"\\])*"\))*'
-    r"| ?\(void\)ccc_marker_\w+;"
+    r"| ?\(void\)\+ccc_marker_\w+;"
     r"| ?ccc_typed_\w+::is\([\w.]+\);)"
     r"|static __attribute__\(\(shared\)\) volatile char ccc_marker_\w+; "
 )

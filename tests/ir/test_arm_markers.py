@@ -17,7 +17,7 @@ from ccc.ir.markers import hide_markers, parse_marker
 from ccc.parse import parse_function, parse_module
 
 COMMENT = "// ccc.then 3 a_b/k=20.cu:7:5 prob=0.125"
-NAME = statement(COMMENT).removeprefix("(void)").rstrip(";")
+NAME = statement(COMMENT).removeprefix("(void)+").rstrip(";")
 
 KERNEL = """\
 struct Node { int *next; int value; };

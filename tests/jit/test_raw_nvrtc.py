@@ -89,6 +89,16 @@ def test_an_annotated_kernel(cache: Path) -> None:
 
 
 @pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("standard", ["c++03", "c++11", "c++14", "c++17", "c++20"])
+def test_each_standard_of_the_language_keeps_the_markers_of_arms(standard: str) -> None:
+    made = build(request(kernel(PLAIN), f"-std={standard}", ours=COLLECTING))
+    off = build(request(kernel(PLAIN), f"-std={standard}", ours=Options(off=True)))
+    (path,) = made.report["kernels"][0]["paths"]
+    assert path["applied"], path["reason"]
+    assert run(made.ptx.read_text()) == run(off.ptx.read_text())
+
+
+@pytest.mark.usefixtures("cache")
 def test_flags_are_the_same_for_both_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
     real = gpu.nvrtc

@@ -173,7 +173,7 @@ def test_a_cache_that_cannot_be_written(fake: Path, monkeypatch: pytest.MonkeyPa
 # The shims, with a cicc that copies its input and a pass that follows what the test says.
 
 DECLARED = r"s/static __attribute__((shared)) volatile char \w*; //g"
-READ = r"s/(void)\(ccc_marker_\w*\);/\nld.volatile.shared.u8 %rs1, [\1];\n/"
+READ = r"s/(void)+\(ccc_marker_\w*\);/\nld.volatile.shared.u8 %rs1, [\1];\n/"
 CICC = f"""\
 #!/bin/sh
 for last; do :; done

@@ -11,7 +11,7 @@ from ccc.frontend.marking import Marked, SourceError, mark
 from ccc.ir.arm_markers import as_comments
 from ccc.ir.markers import Marker, parse_marker
 
-_READ = re.compile(r"\(void\)(ccc_marker_\w+);")
+_READ = re.compile(r"\(void\)\+(ccc_marker_\w+);")
 _VARIABLE = re.compile(
     r"static __attribute__\(\(shared\)\) volatile char \w+; (?:\n#line 1\n|\n# \d[^\n]*\n)?"
 )
