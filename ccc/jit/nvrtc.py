@@ -20,7 +20,7 @@ from ccc.errors import BuildError, CccError, Span, render
 from ccc.frontend import headers
 from ccc.frontend import marking as source
 from ccc.frontend.headers import definitions, together
-from ccc.frontend.no_code import NO_CODE
+from ccc.frontend.no_code import NO_CODE, in_directives
 from ccc.jit.job import UNNAMED, CompileJob
 from ccc.nvcc import run as nvcc
 
@@ -30,6 +30,12 @@ _FOR_PTXAS = re.compile(r"--?(maxrregcount|ptxas-options|Xptxas)\b")
 _UNKNOWN_PRAGMA = re.compile(r"^(.+)\((\d+)\): warning #161-D:[^\n]*\n([^\n]*)", re.MULTILINE)
 _PRAGMA = re.compile(r"#\s*pragma\b")
 _ANNOTATION = re.compile(r"\bccc\s+[a-z]")
+_HIDING = (
+    rb"\bnv_diag_(?:suppress|remark)\b",
+    rb"\b161(?!\d)|\bunrecognized_pragma\b",
+    _ANNOTATION.pattern.encode(),
+)
+"""What there is, in one text or another, where a pragma may hide an annotation."""
 _NO_CODE = re.compile(NO_CODE.decode(), re.DOTALL | re.VERBOSE)
 _NOWHERE = f"/dev/null/{UNNAMED}"
 """A file in no folder: as for CuPy, headers are not sought in the working folder."""
@@ -37,6 +43,10 @@ _NOT_READ = (
     "NVRTC compiles text that no preprocessor has read, so annotations are found in the source "
     'itself and not in a macro or an included file; write "#pragma ccc" into the source, '
     'or take backend="nvcc"'
+)
+_SILENCED = (
+    "a pragma (nv_diag_suppress 161) keeps NVRTC from telling of annotations in macros and "
+    'included files, and there is one; remove that pragma, or take backend="nvcc"'
 )
 
 
@@ -46,7 +56,8 @@ def translate(job: CompileJob) -> tuple[str, dict[str, str], nvcc.Outcome]:
     Raises:
         CccError: no NVRTC, an error in the source, or an annotation that cannot be followed.
     """
-    macros = list(definitions([job.text, *job.headers.values()], job.options))
+    included = list(job.headers.values())
+    macros = list(definitions([job.text, *included], job.options))
     done = DevicePass((job.shown, f"compute_{job.arch}"))
     names: dict[str, str] = {}
     log = ""
@@ -55,6 +66,8 @@ def translate(job: CompileJob) -> tuple[str, dict[str, str], nvcc.Outcome]:
         nonlocal log
         shown = json.dumps(job.shown, ensure_ascii=False)
         text = f"{job.prologue}#line 1 {shown}\n{marked}"
+        if not job.ours.plain:
+            _refuse_silence([marked, *included, *(text for _, text in macros)], job.shown)
         if marked != job.text and not job.ours.plain:
             _refuse_halves(job.text, macros, job.shown)
         name = job.path or _NOWHERE
@@ -111,6 +124,13 @@ def _refuse_halves(written: str, macros: Iterable[tuple[str, str]], shown: str) 
                 'end is known only to a preprocessor; take backend="nvcc", which runs one',
                 Span(shown),
             )
+
+
+def _refuse_silence(texts: Iterable[str], shown: str) -> None:
+    """Raise where NVRTC may be kept from telling of an annotation that was not marked."""
+    codes = [in_directives(text.encode(errors="surrogateescape")) for text in texts]
+    if all(any(re.search(word, code) for code in codes) for word in _HIDING):
+        raise CccError(_SILENCED, Span(shown))
 
 
 def _refuse_unread(log: str, macros: Iterable[str]) -> None:

@@ -89,6 +89,7 @@ def test_an_annotated_kernel(cache: Path) -> None:
 
 
 @pytest.mark.usefixtures("cache")
+@pytest.mark.filterwarnings("ignore:CCCL requires")
 @pytest.mark.parametrize("standard", ["c++03", "c++11", "c++14", "c++17", "c++20"])
 def test_each_standard_of_the_language_keeps_the_markers_of_arms(standard: str) -> None:
     made = build(request(kernel(PLAIN), f"-std={standard}", ours=COLLECTING))
@@ -193,6 +194,33 @@ def test_annotations_that_only_a_preprocessor_finds(
     said = complaint(kernel(body, before), f"-I{tmp_path}", *silence, folders=(str(tmp_path),))
     assert "not in a macro or an included file" in said
     assert 'backend="nvcc"' in said
+
+
+SILENCING = (
+    "#pragma nv_diag_suppress 20012, 161",
+    '#include "quiet.cuh"',
+    '#define QUIET(x) _Pragma("nv_diag_suppress unrecognized_pragma")\nQUIET()',
+    "#pragma nv_diagnostic push\n#pragma nv_diag_\\\nremark 161",
+)
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("silence", SILENCING)
+@pytest.mark.parametrize(("before", "body"), [*ELSEWHERE.items(), ("", "")])
+def test_a_pragma_that_hides_what_only_a_preprocessor_finds(
+    silence: str, before: str, body: str, tmp_path: Path
+) -> None:
+    (tmp_path / "path.cuh").write_text(HEADER)
+    (tmp_path / "quiet.cuh").write_text("#pragma nv_diag_suppress 161\n")
+    text, folders = kernel(f"{body}\n{PLAIN}", f"{silence}\n{before}"), (str(tmp_path),)
+    if body:
+        said = complaint(text, f"-I{tmp_path}", folders=folders)
+        assert "source.cu: error: a pragma (nv_diag_suppress 161) keeps NVRTC" in said
+    else:
+        made = build(request(text, f"-I{tmp_path}", folders=folders, ours=COLLECTING))
+        assert made.report["kernels"][0]["paths"][0]["applied"]
+    off = request(text, f"-I{tmp_path}", folders=folders, ours=Options(off=True))
+    assert build(off).report["kernels"] == []
 
 
 @pytest.mark.usefixtures("cache")
