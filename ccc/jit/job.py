@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ccc.frontend.headers import reachable
+from ccc.nvcc.arguments import check_characters
 from ccc.options import Options
 
 UNNAMED = "source.cu"
@@ -56,3 +57,16 @@ class CompileJob:
     def relocatable(self) -> bool:
         """Whether the code must be linked before it can be loaded."""
         return any(option in RELOCATABLE for option in self.options)
+
+
+def checked(code: str, backend: str) -> str:
+    """A source, if it can be compiled; CuPy hands it to NVRTC in UTF-8.
+
+    Raises:
+        TypeError: it is no string.
+        CccError: it holds what is no character.
+    """
+    if not isinstance(code, str):
+        raise TypeError(f"code is a string, not {type(code).__name__}")
+    check_characters(code, UNNAMED, "strict" if backend == "nvrtc" else "surrogateescape")
+    return code

@@ -23,9 +23,10 @@ from ccc.frontend import headers
 from ccc.frontend.stripping import BOM
 from ccc.jit.at_exit import write_at_exit
 from ccc.jit.build import Built, build, key
-from ccc.jit.job import CompileJob
+from ccc.jit.job import CompileJob, checked
 from ccc.jit.telling import largest_block, warn, warn_of_large_block
 from ccc.nvcc import command as driver
+from ccc.nvcc.arguments import strings
 from ccc.profile import data as profile_data
 from ccc.ptx.dynamic_stack import added, shares
 from ccc.remark import Report
@@ -61,7 +62,7 @@ class RawModule:
         use: such a file, or several, by which is chosen what is done; the option ``--ccc-use``.
 
     Raises:
-        TypeError: not one of ``code`` and ``path``.
+        TypeError: not one of ``code`` and ``path``, or what should be strings is none.
         ValueError: an unknown backend, or name expressions without CUDA.
         CccError: no CuPy, no device, or a wrong option of ours; when it is compiled, all that is
             wrong with the source.
@@ -84,17 +85,17 @@ class RawModule:
     ):
         if (code is None) == (path is None):
             raise TypeError("one of code and path is to be given, and not both")
-        if isinstance(options, str):
-            raise TypeError(f"options is a tuple of strings, such as ({options!r},)")
+        options = strings("options", options)
         if backend not in BACKENDS:
             raise ValueError(f'the backend is {" or ".join(BACKENDS)}, not "{backend}"')
-        self.code = code
+        self.code = None if code is None else checked(code, backend)
         self.file_path = None if path is None else str(path)
         self.options = (*options, *_profile_options(profile, use))
         self.backend = backend
         self.translate_cucomplex = translate_cucomplex
         self.enable_cooperative_groups = enable_cooperative_groups
-        self.name_expressions = None if name_expressions is None else tuple(name_expressions)
+        names = name_expressions
+        self.name_expressions = None if names is None else strings("name_expressions", names)
         if self.name_expressions and self._suffix not in _CUDA:
             raise ValueError("name_expressions are for CUDA source")
         if jitify:

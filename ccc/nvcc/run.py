@@ -123,7 +123,7 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
 
     Raises:
         CccError: no nvcc, an error in the source, or an annotation that is wrong.
-        TypeError: there is no option of that name.
+        TypeError: there is no option of that name, or what should be a string is none.
     """
     _check_arguments(source, options)
     ours = Options(measure=True, **asked)
@@ -151,7 +151,10 @@ def _check_arguments(source: str | Path, options: Sequence[str]) -> None:
     """Say what nvcc would say less clearly."""
     if isinstance(options, str):
         raise CccError(f'options are a sequence of strings: ["{options}"]')
-    ours = next((option for option in options if option.startswith("--ccc-")), None)
+    from ccc.nvcc.arguments import check_characters, strings  # noqa: PLC0415 - cccc does without it
+
+    given = strings("options", options)
+    ours = next((option for option in given if option.startswith("--ccc-")), None)
     if ours is not None:
         raise CccError(
             f"{ours} is for cccc and ccc.RawModule, and here go nvcc's options; "
@@ -159,7 +162,9 @@ def _check_arguments(source: str | Path, options: Sequence[str]) -> None:
         )
     if not str(source).strip():
         raise CccError("the source is empty; it is a path, or CUDA text")
-    if not _is_text(source) and not Path(source).is_file():
+    if _is_text(source):
+        check_characters(str(source), "source.cu")
+    elif not Path(source).is_file():
         raise CccError("there is no such file", Span(str(source)))
 
 

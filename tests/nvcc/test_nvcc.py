@@ -460,6 +460,7 @@ def test_a_source_of_one_line() -> None:
         ("kernel_that_is_not.cu", [], "kernel_that_is_not.cu: error: there is no such file"),
         ("", [], "the source is empty; it is a path, or CUDA text"),
         (" \n", [], "the source is empty; it is a path, or CUDA text"),
+        ("{\ud800}", [], r"source\.cu:1: error: '\\ud800' cannot be written in UTF-8"),
         (SOURCE, "-O3", r'sequence of strings: \["-O3"\]'),
         (SOURCE, ["--ccc-strict"], "--ccc-strict is for cccc and ccc.RawModule, and here go nvcc"),
     ],
