@@ -17,7 +17,7 @@ NAME(const float *__restrict__ x, const int *__restrict__ row, int *y, int *lock
     __shared__ int h[16][64];
     const int stride = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     const int lane = threadIdx.x & 31;
-    int *mine = y + 16 * thread, turn = 0, count = 0, read = 0;
+    int *mine = y + 16 * thread, turn = 0, count = 0, read = 0, base = row[0];
 #pragma ccc for
     for (int i = thread; i < n; i += stride) {
         turn = turn == 6 ? 0 : turn + 1;
@@ -30,6 +30,7 @@ NAME(const float *__restrict__ x, const int *__restrict__ row, int *y, int *lock
             const int bin = (int)(t * 4) & 15;
             CHANGE
         }
+        base = row[i + stride];
     }
     __syncthreads();
     atomicAdd(&y[lane], h[lane & 15][threadIdx.x]);
@@ -56,6 +57,7 @@ OTHER = {
     "of_all_threads": "y[bin]++;",
     "row_of_a_table": "y[row[blockIdx.x * 9 + n] * 32 + i]++;",
     "of_the_turn": "y[i / stride * stride + thread] += 3;",
+    "read_ahead": "y[base + threadIdx.x] += bin;",
     "counted": "mine[count * 16 * stride] ^= bin;",
     "in_another_row": "y[(i & ~31) + (i + 1 & 31) + threadIdx.x] += bin;",
     "of_a_width_that_is_not_known": "y[i % n * stride + thread] += bin;",

@@ -17,14 +17,14 @@ from collections.abc import Callable, Mapping, Sequence
 from zlib import crc32
 
 from ccc.analysis.constant_trip_count import only_exit, stays_if
-from ccc.analysis.defuse import Definition, trace
+from ccc.analysis.defuse import Definition, only_maker, trace
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.callee_accesses import operand_of
 from ccc.analysis.paths.model import instructions_of
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register, Special, Symbol
-from ccc.ptx.opcodes import LOADS
+from ccc.ptx.opcodes import LOADS, RENAMES
 from ccc.ptx.operations import OF_INTEGERS, RELATIONS, UNSIGNED
 from ccc.ptx.types import TYPES, number_of_type
 
@@ -111,7 +111,8 @@ class _Thread:
         self._begins: dict[Register, int] = {}
         """What the iteration has of the one before, as far as it was asked for."""
         self._chased: dict[Register, bool] = {}
-        """Whether the loop reads what it hands on in a register where that leads to."""
+        """Whether what the loop hands on in a register is what it has read as it is, or where the
+        last one leads to."""
         self._made: dict[tuple[Instruction, Register], int | None] = {}
         """What the iteration has computed, None where that is not over."""
 
@@ -136,12 +137,22 @@ class _Thread:
                 if not all(each.label in self._loop.blocks for each in last):
                     raise _Unknown  # not in every iteration
                 if one not in self._chased:
-                    self._chased[one] = self._is_chased(one, last)
+                    self._chased[one] = self._is_read(last) or self._is_chased(one, last)
                 if self._chased[one]:
-                    raise _Unknown  # the next node of a list
+                    raise _Unknown  # what was read ahead, or the next node of a list
                 later[one] = self._made_by(last, one)
         self._begins = later
         self._made.clear()
+
+    def _is_read(self, makers: Sequence[Definition]) -> bool:
+        """Whether a definition is one of a load, or of a copy of what it gives."""
+
+        def is_load(maker: Instruction | None) -> bool:
+            while maker is not None and maker.name in (*RENAMES, "cvt"):
+                maker = only_maker(maker.operands[1], self._facts.makers)
+            return maker is not None and maker.name in LOADS and maker.space != "param"
+
+        return any(is_load(one.instruction) for one in makers)
 
     def _is_chased(self, register: Register, makers: Sequence[Definition]) -> bool:
         """Whether the loop reads what some definitions give in a register where that leads to."""
