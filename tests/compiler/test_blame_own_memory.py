@@ -36,8 +36,10 @@ __global__ void __launch_bounds__(64) k(const double *x, S *o, int n) {
         ("if (v > 3) o[me.n++].m = v;", ""),
         ("me.n = (me.n * 3 + (int)v) / 4;", ""),
         ("double e = v - me.m; me.m += e / 8;", ""),
+        ("S *row = o + threadIdx.x * n; for (int c = n; c >= (int)x[i]; --c) "
+         "row[c].n = max(row[c].n, row[c - (int)x[i]].n + (int)v);", ""),
     ],
-)
+)  # fmt: skip
 def test_of_memory_that_is_read_beside_its_update_no_reduction_is_told(
     update: str, advice: str, tmp_path: Path
 ) -> None:

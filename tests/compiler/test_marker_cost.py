@@ -41,8 +41,8 @@ def test_a_marker_of_an_arm_costs_no_instruction(case: str, tmp_path: Path) -> N
 @pytest.mark.slow
 @needs_nvcc
 def test_the_script_tells_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
-    main([str(ROOT / "tests" / "cases" / "sum_then_a_guard.cu"), "nowhere.cu"])
+    main([str(ROOT / "tests" / "cases" / "uniform_turns.cu"), "nowhere.cu"])
     first, second, last = capsys.readouterr().out.splitlines()
-    assert first.startswith("cases/sum_then_a_guard: instructions 52 -> 52, loops 2 -> 2; more ")
+    assert first.startswith("cases/uniform_turns: instructions 93 -> 91, loops 3 -> 3; more ")
     assert second.startswith("nowhere.cu: ")
     assert last == "0 alike, 1 not"

@@ -77,14 +77,22 @@ class InvariantStores:
         return False
 
     def is_only_updated(self, shared: Instruction) -> bool:
-        """Whether that is as a reduction does, and all that it does with what it reads there."""
+        """Whether that is as a reduction does, and all that it does with what it reads there: no
+        element is made of another one."""
         updates = self._updates(shared)
         here = self._at_the_same(shared)
         passed = {r for i in here if i.name == "ld" for r in i.defined()}
         passed.update(r for i in updates for r in i.defined())
-        return all(
+        return not self._reads_others(shared) and all(
             i in updates or i in here for i in self._inside if not passed.isdisjoint(i.used())
         )
+
+    def _reads_others(self, shared: Instruction) -> bool:
+        """Whether another element is read of what a pointer leads to than is written."""
+        every = self._accesses(self._loop.blocks)
+        mine = [i for i in every if self._origin(i) == self._origin(shared)]
+        stored = {operand_of(i, "addr") for i in mine if i.name == "st"}
+        return any(operand_of(i, "addr") not in stored for i in mine if i.name == "ld")
 
     def is_counted(self, shared: Instruction, path: str) -> bool:
         """Whether it adds the same there each time that it comes to a path, whatever that does."""
