@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ccc.errors import Span
-from ccc.frontend import behind, elements, reductions, updates
+from ccc.frontend import behind, chosen, elements, reductions, updates
 from ccc.frontend.classes import type_of_field
 from ccc.frontend.comparing import compared_by, compares
 from ccc.frontend.declared_types import floating_type, type_by_name
@@ -243,9 +243,9 @@ class UpdatedVariables(MarkedStatements):
 
     def chosen_beside(self, at: Span) -> tuple[str, str, str, str] | None:
         """What a statement sets by a choice beside the least or the most that it keeps, as
-        ``updates.chosen_beside`` says."""
+        ``chosen.chosen_beside`` says."""
         placed = self._at(at)
-        return updates.chosen_beside(placed.statement) if placed else None
+        return chosen.chosen_beside(placed.statement) if placed else None
 
     def operation(self, at: Span, name: str) -> str | None:
         """The operation by which a statement changes a variable, or else the rest of the iteration,

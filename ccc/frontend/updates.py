@@ -31,7 +31,8 @@ _FUSED = re.compile(rb"(?:(?:::)?std)?(?:::)?(?:__)?fmaf?(?:_r[nzud])?")
 """The functions that add to a product."""
 _DEEPEST = 2
 """Through so many functions that call one another a value is followed."""
-_CHOICE = ("condition", "consequence", "alternative")
+CHOICE = ("condition", "consequence", "alternative")
+"""The parts of a choice."""
 _FLAGS = {b"true": "|", b"1": "|", b"false": "&", b"0": "&"}
 _JOINED = {b"||": "|", b"&&": "&"}
 _BY_MORE = ("subscript_expression", "call_expression")
@@ -102,7 +103,7 @@ def operator_in(name: bytes, value: Node, depth: int = _DEEPEST) -> str | None:
     """How a value is made of what ``name`` is: by ``min(name, x)``, ``name + x``, or
     ``x < name ? x : name``, or by a function that does so."""
     if value.type == "conditional_expression":
-        return _chosen_by(name, *map(value.child_by_field_name, _CHOICE))
+        return _chosen_by(name, *map(value.child_by_field_name, CHOICE))
     if value.type == "call_expression":
         function, listed = (value.child_by_field_name(part) for part in ("function", "arguments"))
         called = _LEAST_OR_MOST.fullmatch(text_of(function) if function else b"")
@@ -303,27 +304,6 @@ def comparisons(condition: Node) -> list[Node]:
         if sides(one)[1][:1] in SOUGHT
         if not any(no and no.start_byte <= one.start_byte < no.end_byte for no in denials)
     ]
-
-
-def chosen_beside(path: Node) -> tuple[str, str, str, str] | None:
-    """What is set by a choice, ``at = x < best ? i : at``, beside ``best = min(best, x)``: that and
-    the best, the operation, and the branch that does both."""
-    kept = {name_of(base): by for change, base in changes(path)
-            if (by := operation(change)) in ("min", "max")}  # fmt: skip
-    for change, base in changes(path):
-        value = bare(change.child_by_field_name("right"))
-        if value is None or value.type != "conditional_expression" or name_of(base) in kept:
-            continue
-        parts = [bare(value.child_by_field_name(part)) for part in _CHOICE]
-        taken, left = (text_of(part) if part else b"" for part in parts[1:])
-        one, sign, other = sides(parts[0])
-        best, new = (one, other) if one in kept else (other, one)
-        is_sought = sign in (b"<", b">") and SOUGHT[sign][best == one] == kept.get(best)
-        if is_sought and left == name_of(base):
-            ways = f"{new.decode()} {'<' if kept[best] == 'min' else '>'} {best.decode()}"
-            both = f"{best.decode()} = {new.decode()}; {left.decode()} = {taken.decode()};"
-            return left.decode(), best.decode(), str(kept[best]), f"if ({ways}) {{ {both} }}"
-    return None
 
 
 def updated_by(loop: Node, name: str, by: str, handed: Collection[int] = frozenset()) -> set[str]:
