@@ -38,8 +38,12 @@ def find_companions(carried: Register, loop: Loop, facts: Facts) -> Companions |
     """
     if not facts.is_reducible:
         return None  # what comes first in an iteration is not known
+    return facts.once(_companions, (carried, loop))  # reasons ask for each value that is made
+
+
+def _companions(asked: tuple[Register, Loop], facts: Facts) -> Companions | None:
     try:
-        return _FollowedValue(carried, loop, facts).run()
+        return _FollowedValue(*asked, facts).run()
     except _Unfit:
         return None
 

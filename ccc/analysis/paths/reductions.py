@@ -66,7 +66,7 @@ def find_accumulators(
         return ()
     body = instructions_of(loop.blocks, facts)
     written = {register for instruction in body for register in instruction.defined()}
-    touching = _touching(loop, facts)
+    touching = facts.once(_touching, loop)
     found: list[Accumulator] = []
     carried = facts.liveness.live_in(loop.header) & written
     for register in sorted(carried, key=lambda register: register.name):
@@ -84,13 +84,13 @@ def find_accumulators(
 
 def find_sum(register: Register, loop: Loop, facts: Facts) -> Accumulator | None:
     """What a register would be, if a reduction of a loop named it: a sum, or the like, or None."""
-    web = _web(register, _touching(loop, facts), loop, facts)
+    web = _web(register, facts.once(_touching, loop), loop, facts)
     return web if web is not None and web.operation in OPERATIONS else None
 
 
 def find_sums(loop: Loop, facts: Facts, *, has_no_nan: bool = False) -> list[Accumulator]:
     """All that would be one of those, perhaps only if no NaN came."""
-    touching = _touching(loop, facts)
+    touching = facts.once(_touching, loop)
     written = {r for one in instructions_of(loop.blocks, facts) for r in one.defined()}
     found: list[Accumulator] = []
     for register in sorted(facts.liveness.live_in(loop.header) & written, key=lambda one: one.name):
