@@ -13,8 +13,8 @@ from ccc.frontend.syntax import (
     cases_of,
     declared_in,
     function_around,
-    identifiers_in,
     is_left_at_its_end,
+    names_in,
 )
 
 if TYPE_CHECKING:
@@ -67,27 +67,27 @@ def where_set(path: Node, loop: Node, name: bytes) -> Where | None:
         return None if is_sooner else Where.ASKED
     if is_sooner:
         return Where.INSIDE
-    if any(use.text == base for use in identifiers_in(path)):
+    if base in names_in(path):
         return Where.ASKED
     values = (updates.bare(one.child_by_field_name("right")) for one in changes)
     is_copy = any(one is not None and one.type == "identifier" for one in values)
     function = function_around(loop)
-    uses = identifiers_in(function) if is_copy and function else ()
-    is_needed = any(use.text == base and use.start_byte >= loop.end_byte for use in uses)
+    uses = names_in(function).get(base, ()) if is_copy and function else ()
+    is_needed = any(use.start_byte >= loop.end_byte for use in uses)
     return None if is_needed else Where.BEHIND
 
 
 def is_needed_before(path: Node, loop: Node, name: bytes) -> bool:
     """Whether an iteration of a loop asks for a variable, or sets it, before a path."""
     base = name.partition(b".")[0]
-    before = (use for use in identifiers_in(loop) if use.start_byte < path.start_byte)
-    return asks_for(path, base) or any(use.text == base for use in before)
+    uses = names_in(loop).get(base, ())
+    return asks_for(path, base) or any(use.start_byte < path.start_byte for use in uses)
 
 
 def can_follow(path: Node, loop: Node, name: bytes) -> bool:
     """Whether what calls in a path do to a variable could be done behind it, for all that an
     iteration does with that before."""
-    uses = [use for use in identifiers_in(path) if use.text == name]
+    uses = names_in(path).get(name, ())
     return not is_needed_before(path, loop, name) and not any(_repeats(one, loop) for one in uses)
 
 
@@ -95,7 +95,7 @@ def is_set_anew(loop: Node, name: bytes) -> bool:
     """Whether each iteration of a loop sets a plain variable before it does anything else with
     that, and nothing behind the loop uses it."""
     body, function = loop.child_by_field_name("body") or loop, function_around(loop)
-    uses = [one for one in identifiers_in(function or loop) if one.text == name]
+    uses = names_in(function or loop).get(name, ())
     inside = [one for one in uses if body.start_byte <= one.start_byte < body.end_byte]
     if (
         not inside
@@ -120,7 +120,7 @@ def is_needed_behind(loop: Node, name: bytes) -> bool:
     base, function = name.partition(b".")[0], function_around(loop)
     if function is None or [one for one, _ in declared_in(function)].count(base) != 1:
         return False
-    uses = (use for use in identifiers_in(function) if use.text == base)
+    uses = names_in(function).get(base, ())
     first = next((use for use in uses if use.start_byte >= loop.end_byte), None)
     if first is None or first.parent is None:
         return False
@@ -164,8 +164,7 @@ def _repeats(node: Node, loop: Node) -> bool:
 
 def _is_set_first(body: Node, name: bytes) -> bool:
     """Whether the first that an iteration does with a variable is to give it a value."""
-    uses = [use for use in identifiers_in(body) if use.text == name]
-    first = min(uses, key=lambda use: use.start_byte)
+    first = min(names_in(body)[name], key=lambda use: use.start_byte)
     around = first.parent
     if around is None or not updates.is_changed(first) or updates.is_made_of(around, [name]):
         return False

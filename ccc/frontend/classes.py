@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
+from ccc.frontend.remembered import remembered
 from ccc.frontend.syntax import body_of, every_node, function_name, root_around, type_of
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ def is_of(parameter: Node, kind: bytes | None) -> bool:
     return declared is not None and name_of_type(declared.text or b"") == kind
 
 
+@remembered
 def only_reads(method: Node) -> bool:
     """Whether a method changes nothing of its object, since it says so, or has nothing in it that
     might."""
@@ -193,6 +195,7 @@ def type_of_field(method: Node, name: bytes) -> bytes | None:
     return None
 
 
+@remembered
 def fields_beside(method: Node) -> set[bytes]:
     """The plain members of the class that a method is defined in, and its references and arrays,
     with those of the classes that it is made of; none if it is in no class."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ccc.frontend.remembered import remembered
 from ccc.frontend.syntax import closing_brace, is_number, type_of
 from ccc.ir.markers import FLOATING_LETTERS
 
@@ -55,12 +56,19 @@ def type_by_name(statement: Node, name: bytes, code: bytes) -> bytes | None:
 
 def _type_of_member(kind: bytes, member: bytes, code: bytes) -> bytes | None:
     """The type of a plain member of a structure, if that is one word."""
-    body = members_of(kind, code)
-    while (plain := _INNER.sub(b";", body)) != body:
-        body = plain
+    body = _outer_members(kind, code)
     declared = rb"(?:^|[;:])\s*(\w+)\s[^;()*&\[\]=]*\b" + re.escape(member) + rb"\b\s*[,;=]"
     found = re.search(declared, body)
     return found[1] if found else None
+
+
+@remembered
+def _outer_members(kind: bytes, code: bytes) -> bytes:
+    """What a structure declares, but for what stands in braces there."""
+    body = members_of(kind, code)
+    while (plain := _INNER.sub(b";", body)) != body:
+        body = plain
+    return body
 
 
 def meant(kind: bytes, code: bytes) -> bytes:

@@ -4,10 +4,11 @@ such."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.frontend import updates
+from ccc.frontend.remembered import remembered
 from ccc.frontend.syntax import declared_in, function_around, identifiers_in, root_around, type_of
 
 if TYPE_CHECKING:
@@ -39,15 +40,18 @@ def by_element(operator: str | None) -> str | None:
     return operator[1:-1] if operator is not None and operator.startswith("[") else None
 
 
-def changed(tree: Node) -> Iterator[Element]:
+@remembered
+def changed(tree: Node) -> Sequence[Element]:
     """Those that a tree changes, but for what members that are pointers lead to."""
-    for change in updates.every(tree, lambda node: node.type in updates.CHANGES):
+    every = list[Element]()
+    for change in updates.assignments(tree):
         found = array_of(change.child_by_field_name(updates.CHANGES[change.type]))
         if found is None:
             continue
         node, base, array = found
         by = _made_by(change, node)
-        yield Element(change, base, array, None if by is None else f"[{by}]")
+        every.append(Element(change, base, array, None if by is None else f"[{by}]"))
+    return every
 
 
 def array_of(place: Node | None) -> tuple[Node, Node | None, bytes] | None:

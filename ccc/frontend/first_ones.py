@@ -65,7 +65,7 @@ def first_ones(loop: Node) -> Iterator[FirstOne]:
 def _around(branch: Node, taken: Node, name: str, loop: Node) -> Iterator[Node]:
     """What else is asked for around an assignment to a variable, in a branch or around that; not
     where what is kept goes by its rank."""
-    change = next(updates.changes_of(taken, name.encode()), branch)
+    change = next(iter(updates.changes_of(taken, name.encode())), branch)
     around = change.parent
     while around is not None and around != loop:
         asked = around.child_by_field_name("condition") if around.type == "if_statement" else None

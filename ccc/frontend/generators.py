@@ -23,7 +23,7 @@ _INTEGER = re.compile(rb"(?:0[xX][\da-fA-F']+|[\d']+)[uUlL]*")
 
 def changes_of(body: Node, state: Collection[bytes]) -> list[Node]:
     """Where a body changes a state, or what is in that or led to by it."""
-    every = updates.every(body, lambda node: node.type in updates.CHANGES)
+    every = updates.assignments(body)
     return [one for one in every if _root(one) in state]
 
 

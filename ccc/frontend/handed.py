@@ -308,7 +308,7 @@ def _changed(
     kept = {name: by for by, name, _ in branches}
     changes = [
         (one, member(updates.text_of(place)))
-        for one in updates.every(body, lambda node: node.type in updates.CHANGES)
+        for one in updates.assignments(body)
         if (place := updates.place_of(one)) is not None
     ]
     calls: list[HandedOver] = []

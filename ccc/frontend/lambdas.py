@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ccc.frontend import classes, updates
+from ccc.frontend.remembered import remembered
 from ccc.frontend.syntax import declared_in, every_node, function_around, identifiers_in
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def outermost(statement: Node) -> Node | None:
     return found
 
 
+@remembered
 def kept_in(function: Node) -> dict[bytes, Node]:
     """The lambdas that a function keeps, by the names of their variables; not of those of which
     there are several of a name."""
@@ -80,7 +82,7 @@ def changed_through_pointers(
             base = updates.whole(value.child_by_field_name("argument")) if is_address else None
             if base is not None:
                 led_to[name.text or b""] = base
-    for change in updates.every(body, lambda node: node.type in updates.CHANGES):
+    for change in updates.assignments(body):
         place = updates.place_of(change)
         text = updates.text_of(place) if place is not None else b""
         for pointer, base in led_to.items():

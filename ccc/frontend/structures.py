@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ccc.frontend.declared_types import meant, members_of, numbers_in, numbers_of
+from ccc.frontend.remembered import remembered
 from ccc.frontend.syntax import closing_brace, is_number
 
 _ARGUMENTS = re.compile(rb"<.*>$", re.DOTALL)
@@ -36,6 +37,7 @@ class DeclaredStructure(NamedTuple):
         return re.search(rb"\b%s\b" % re.escape(member.encode()), self.private) is not None
 
 
+@remembered
 def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
     """The structure that a type is; None if it is none, or is not known.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ccc.frontend.no_code import NO_CODE
+from ccc.frontend.remembered import forget, remembered
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Node  # noqa: PLC0414 - others name it, too
@@ -59,6 +60,7 @@ def parse_cuda(code: bytes, ranges: list[tuple[int, int]]) -> Tree:
     """Parse only ``ranges`` of the code; offsets stay those of the whole."""
     from tree_sitter import Range  # noqa: PLC0415
 
+    forget()
     parser = _parser()
     # Rows are not used, so that the offset serves as the column of row 0.
     parser.included_ranges = [
@@ -106,20 +108,40 @@ def head_end(statement: Node, body: Node) -> int:
     return max(n.end_byte for n in heads if n.end_byte <= body.start_byte)
 
 
+@remembered
+def parent_of(node: Node) -> Node | None:
+    """What a node is right below; a tree looks for that from its root, each time."""
+    return node.parent
+
+
 def type_of(statement: Node, name: bytes, *, is_array: bool = False) -> bytes | None:
     """The type with which a plain variable is declared, as it is written; or that of the elements
     of an array."""
-    place: Node | None = statement
-    while place is not None and place.parent is not None:
-        before = [node for node in place.parent.children if node.end_byte <= place.start_byte]
-        for node in reversed(before):
-            parameters = node.child_by_field_name("parameters")
-            for declaration in (node, *(parameters.children if parameters else ())):
-                if name in _declared(declaration, is_array=is_array):
-                    kind = declaration.child_by_field_name("type")
-                    return (kind.text or None) if kind else None
-        place = place.parent
+    place, around = statement, parent_of(statement)
+    while around is not None:
+        known = _types_below(around, is_array).get(name, ())
+        before = [kind for end, kind in known if end <= place.start_byte]
+        if before:
+            return before[-1]
+        place, around = around, parent_of(around)
     return None
+
+
+@remembered
+def _types_below(around: Node, is_array: bool) -> dict[bytes, list[tuple[int, bytes | None]]]:
+    """The types of what is declared right below a node, by names: where what declares it ends, and
+    the type; many statements ask the same block."""
+    found: dict[bytes, list[tuple[int, bytes | None]]] = {}
+    for node in around.children:
+        parameters = node.child_by_field_name("parameters")
+        mine: dict[bytes, bytes | None] = {}
+        for declaration in (node, *(parameters.children if parameters else ())):
+            for name in _declared(declaration, is_array=is_array):
+                kind = declaration.child_by_field_name("type")
+                mine.setdefault(name, (kind.text or None) if kind else None)
+        for name, kind_of_it in mine.items():
+            found.setdefault(name, []).append((node.end_byte, kind_of_it))
+    return found
 
 
 def is_field_of_bits(name: bytes, code: bytes) -> bool:
@@ -256,6 +278,15 @@ def identifiers_in(node: Node) -> Iterator[Node]:
     return (one for one in every_node(node) if one.type.endswith("identifier"))
 
 
+@remembered
+def names_in(node: Node) -> dict[bytes | None, list[Node]]:
+    """The same by what they are."""
+    found: dict[bytes | None, list[Node]] = {}
+    for one in identifiers_in(node):
+        found.setdefault(one.text, []).append(one)
+    return found
+
+
 def declarations(node: Node) -> Iterator[Node]:
     """The names of the variables that are declared in a tree, where that is done."""
     yield from (name for name, _ in _declarations(node))
@@ -266,7 +297,9 @@ def declared_in(node: Node) -> Iterator[tuple[bytes, bool]]:
     yield from ((name.text or b"", is_array) for name, is_array in _declarations(node))
 
 
-def _declarations(tree: Node) -> Iterator[tuple[Node, bool]]:
+@remembered
+def _declarations(tree: Node) -> list[tuple[Node, bool]]:
+    found: list[tuple[Node, bool]] = []
     for node in every_node(tree):
         if node.type in DECLARING:
             kind = node.child_by_field_name("type")
@@ -275,7 +308,8 @@ def _declarations(tree: Node) -> Iterator[tuple[Node, bool]]:
                 inner, is_array = innermost(one)
                 if inner is not None:
                     is_plain = one.type in ("identifier", "init_declarator")
-                    yield inner, is_array or (is_of_class and is_plain)
+                    found.append((inner, is_array or (is_of_class and is_plain)))
+    return found
 
 
 def innermost(declarator: Node) -> tuple[Node | None, bool]:
@@ -376,8 +410,8 @@ def home_of(root: Node, at: int, code: bytes) -> Home | None:
 
 def root_around(node: Node) -> Node:
     """The root of the tree that a node is of."""
-    while node.parent is not None:
-        node = node.parent
+    while (around := parent_of(node)) is not None:
+        node = around
     return node
 
 
@@ -385,7 +419,7 @@ def function_around(statement: Node) -> Node | None:
     """The function, or lambda, that a statement stands in."""
     node: Node | None = statement
     while node is not None and node.type not in ("function_definition", "lambda_expression"):
-        node = node.parent
+        node = parent_of(node)
     return node
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ccc.frontend import lambdas, updates
 from ccc.frontend.handed import HandedOver, Update, passed_on
+from ccc.frontend.remembered import remembered
 from ccc.frontend.syntax import declared_in, identifiers_in
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
 
+@remembered
 def led_to(function: Node) -> dict[bytes, bytes]:
     """The pointers of a function that it declares with the address of a variable, or of a member
     of one, and never changes, and what each leads to."""
@@ -99,7 +101,7 @@ def places_led_to(
     own, known = {name for name, _ in declared_in(tree)}, led_to(lambdas.outermost(tree) or tree)
     kept = {name: by for by, name in updates.extremes(tree)}
     found: dict[str, set[str | None]] = {}
-    for change in updates.every(tree, lambda node: node.type in updates.CHANGES):
+    for change in updates.assignments(tree):
         place = updates.bare(change.child_by_field_name(updates.CHANGES[change.type]))
         root = updates.root_of(place)
         is_led = place is not None and (place.type == "pointer_expression" or _is_led(place))
@@ -133,7 +135,7 @@ def _directly(
     kept: dict[bytes, tuple[str | None, Node]] = {}
     for sought, name, branch in updates.extreme_branches(tree):
         kept[name.encode()] = sought, branch
-    for change in updates.every(tree, lambda node: node.type in updates.CHANGES):
+    for change in updates.assignments(tree):
         place = updates.place_of(change)
         base = updates.root_of(place)
         if place is None or base is None or base.text not in known:

@@ -21,7 +21,8 @@ from ccc.frontend.ties import ties_in
 from ccc.frontend.uses import in_shared, is_held, may_be_wide, own_of
 
 if TYPE_CHECKING:
-    from ccc.frontend.placement import Placed
+    from ccc.frontend.linemap import LineMap
+    from ccc.frontend.placement import Placed, Placement
     from ccc.frontend.syntax import Node
 
 _THREAD = (b"threadIdx", b"thread_rank")
@@ -30,6 +31,12 @@ _THREAD = (b"threadIdx", b"thread_rank")
 
 class UpdatedVariables(MarkedStatements):
     """The variables that annotated statements update."""
+
+    def __init__(self, placement: Placement, lines: LineMap, position: Callable[[Placed], Span]):
+        super().__init__(placement, lines, position)
+        self._calls: dict[Node, Sequence[HandedOver]] = {}
+        self._made: dict[Node, dict[bytes, set[str | None]]] = {}
+        self._misuses: dict[tuple[Node, str, str], Node | None] = {}
 
     def misused(self, at: Span) -> dict[str, Span | None]:
         """The variables of an annotated loop's reductions with which the loop around a statement
@@ -68,7 +75,10 @@ class UpdatedVariables(MarkedStatements):
         path, loop = found
         is_own = name.partition(".")[0].encode() in own_of(loop, loop)
         where = path if is_own else loop
-        return reductions.misuse(where, name, by, list(self._handed(where)))
+        asked = where, name, by
+        if asked not in self._misuses:
+            self._misuses[asked] = reductions.misuse(where, name, by, self._handed(where))
+        return self._misuses[asked]
 
     def misused_by_calls(self, at: Span) -> list[str]:
         """Those of the variables of reductions that a loop does more with where a function does
@@ -85,7 +95,7 @@ class UpdatedVariables(MarkedStatements):
         or that one updates and another one sets, and the calls: no reduction serves those. A state
         of random numbers is none of them."""
         placed = self._at(at)
-        calls = list(self._handed(placed.statement)) if placed else []
+        calls = self._handed(placed.statement) if placed else []
         every = [(one, call) for call in calls for one in call.updates
                  if b"." in one.name and not call.is_stepped]  # fmt: skip
         updated = {one.name for one, _ in every if one.operator in updates.REDUCING}
@@ -280,18 +290,25 @@ class UpdatedVariables(MarkedStatements):
 
     def _operations(self, where: Node, name: bytes) -> set[str | None]:
         """By what some code changes a variable."""
-        changes = list(updates.changes(where))
-        own = [
-            (None if self._is_of_numbers(one, base) else updates.operator(one), base)
-            for one, base in changes
-        ]
-        made = {by for by, base in own if updates.name_of(base) == name}
-        calls = [one for call in self._handed(where) for one in call.updates]
-        made |= {one.operator or None for one in calls if one.name == name}
-        made |= {one.operator for one in self._in_members(where) if one.array == name}
+        if where not in self._made:
+            self._made[where] = self._every_operation(where)
+        made = self._made[where].get(name, set())
         if made == {None}:
-            return {updates.flag(one) for one, base in changes if updates.name_of(base) == name}
-        return made
+            every = updates.changes(where)
+            return {updates.flag(one) for one, base in every if updates.name_of(base) == name}
+        return set(made)
+
+    def _every_operation(self, where: Node) -> dict[bytes, set[str | None]]:
+        """By what some code changes its variables: of each much is asked."""
+        found: dict[bytes, set[str | None]] = {}
+        for one, base in updates.changes(where):
+            by = None if self._is_of_numbers(one, base) else updates.operator(one)
+            found.setdefault(updates.name_of(base), set()).add(by)
+        for update in (update for call in self._handed(where) for update in call.updates):
+            found.setdefault(update.name, set()).add(update.operator or None)
+        for element in self._in_members(where):
+            found.setdefault(element.array, set()).add(element.operator)
+        return found
 
     def is_stepped(self, at: Span, name: str) -> bool:
         """Whether a statement, or what it hands it to, makes of a variable what follows from that
@@ -395,10 +412,13 @@ class UpdatedVariables(MarkedStatements):
     def _served(self, loops: Sequence[Placed]) -> set[str]:
         return reductions.served(loops, self._handed, self._is_float)
 
-    def _handed(self, tree: Node) -> Iterator[HandedOver]:
-        yield from handed_over(tree, self._placement.functions)
-        yield from by_own_methods(tree, self._placement.functions)
-        yield from through_pointers(tree, self._placement.functions)
+    def _handed(self, tree: Node) -> Sequence[HandedOver]:
+        """What a tree hands to functions; a loop is asked for each of its variables."""
+        if tree not in self._calls:
+            ways = (handed_over, by_own_methods, through_pointers)
+            every = (way(tree, self._placement.functions) for way in ways)
+            self._calls[tree] = [one for found in every for one in found]
+        return self._calls[tree]
 
     def _led_to(self, tree: Node) -> Iterator[HandedOver]:
         """The pointers that a tree hands on, to functions that change what these lead to."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ccc.frontend.called_values import given_by
-from ccc.frontend.syntax import declared_in, every_node, identifiers_in
+from ccc.frontend.remembered import remembered
+from ccc.frontend.syntax import declared_in, every_node, identifiers_in, names_in, parent_of
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -41,20 +42,43 @@ SOUGHT = {b"<": ("min", "max"), b">": ("max", "min")}
 """What is sought where a new value stands on the left of a comparison, or on its right."""
 
 
-def changes(path: Node) -> Iterator[tuple[Node, Node]]:
+@remembered
+def assignments(tree: Node) -> Sequence[Node]:
+    """Whatever changes something in a tree."""
+    return list(every(tree, lambda node: node.type in CHANGES))
+
+
+@remembered
+def changes(path: Node) -> Sequence[tuple[Node, Node]]:
     """The assignments of a statement to plain variables, or to members of such, and these."""
-    for node in every(path, lambda node: node.type in CHANGES):
-        base = base_of(node.child_by_field_name(CHANGES[node.type]))
-        if base is not None:
-            yield node, base
+    every = ((one, one.child_by_field_name(CHANGES[one.type])) for one in assignments(path))
+    return [(one, base) for one, place in every if (base := base_of(place)) is not None]
 
 
-def changes_of(tree: Node, name: bytes) -> Iterator[Node]:
-    """The assignments of a tree to a variable, or to what that leads to."""
-    for node in every(tree, lambda node: node.type in CHANGES):
+@remembered
+def _by_name(path: Node) -> dict[bytes, list[Node]]:
+    """The same by what they are spoken of as."""
+    found: dict[bytes, list[Node]] = {}
+    for change, base in changes(path):
+        found.setdefault(name_of(base), []).append(change)
+    return found
+
+
+@remembered
+def _by_place(tree: Node) -> dict[bytes, list[Node]]:
+    """The assignments of a tree by what they change, ``s`` or ``*s``."""
+    found: dict[bytes, list[Node]] = {}
+    for node in assignments(tree):
         place = place_of(node)
-        if place is not None and text_of(place) in (name, b"*" + name):
-            yield node
+        if place is not None:
+            found.setdefault(text_of(place), []).append(node)
+    return found
+
+
+def changes_of(tree: Node, name: bytes) -> Sequence[Node]:
+    """The assignments of a tree to a variable, or to what that leads to."""
+    every = [one for text in (name, b"*" + name) for one in _by_place(tree).get(text, ())]
+    return sorted(every, key=lambda node: (node.start_byte, -node.end_byte))
 
 
 def changed(path: Node) -> Iterator[Node]:
@@ -65,7 +89,7 @@ def changed(path: Node) -> Iterator[Node]:
 def elements(path: Node) -> Iterator[tuple[Node, str | None, Node]]:
     """The arrays, or pointers, of which a statement changes elements, by which operation of a
     reduction, as ``a[i] += x``, or None where that is not told, and these elements."""
-    for change in every(path, lambda node: node.type in CHANGES):
+    for change in assignments(path):
         element = change.child_by_field_name(CHANGES[change.type])
         if element is not None and element.type == "subscript_expression":
             base = whole(element.child_by_field_name("argument"))
@@ -200,8 +224,14 @@ def takes_no_number(change: Node) -> bool:
 
 def is_made_of(change: Node, names: Collection[bytes | None]) -> bool:
     """Whether what a variable is changed by is computed from some others."""
-    value = change.child_by_field_name("right")
-    return value is not None and any(node.text in names for node in identifiers_in(value))
+    return not _sources(change).isdisjoint(names)
+
+
+@remembered
+def _sources(change: Node) -> frozenset[bytes | None]:
+    """What an assignment, or a declaration, computes a value from."""
+    value = change.child_by_field_name("right") or change.child_by_field_name("value")
+    return frozenset(names_in(value)) if value is not None else frozenset()
 
 
 def follows_from(
@@ -216,25 +246,32 @@ def follows_from(
             for change, base in changes(tree)
             if is_made_of(change, found) or (by_branches and is_decided_by(change, found))
         )
-        found.update(
-            name.text
-            for made in every(tree, lambda node: node.type == "init_declarator")
-            if (value := made.child_by_field_name("value"))
-            and any(node.text in found for node in identifiers_in(value))
-            for name in identifiers_in(made.child_by_field_name("declarator") or made)
-        )
+        for made in _initialized(tree):
+            if is_made_of(made, found):
+                found.update(names_in(made.child_by_field_name("declarator") or made))
     return found
+
+
+@remembered
+def _initialized(tree: Node) -> Sequence[Node]:
+    """What a tree declares with a value."""
+    return list(every(tree, lambda node: node.type == "init_declarator"))
 
 
 def is_decided_by(change: Node, names: Collection[bytes | None]) -> bool:
     """Whether a branch around an assignment asks for some variables."""
-    around = change.parent
+    return not _deciding(change).isdisjoint(names)
+
+
+@remembered
+def _deciding(change: Node) -> frozenset[bytes | None]:
+    """What the branches around an assignment ask for."""
+    around, found = parent_of(change), set[bytes | None]()
     while around is not None:
         asked = around.child_by_field_name("condition") if around.type == "if_statement" else None
-        if asked is not None and any(node.text in names for node in identifiers_in(asked)):
-            return True
-        around = around.parent
-    return False
+        found |= names_in(asked).keys() if asked is not None else set()
+        around = parent_of(around)
+    return frozenset(found)
 
 
 def _chosen_by(
@@ -263,12 +300,15 @@ def extremes(path: Node) -> Iterator[tuple[str, str]]:
     return ((operation, name) for operation, name, _ in extreme_branches(path))
 
 
-def extreme_branches(path: Node) -> Iterator[tuple[str, str, Node]]:
+@remembered
+def extreme_branches(path: Node) -> Sequence[tuple[str, str, Node]]:
     """The same with the branches; none of those that ask for several variables."""
+    found: list[tuple[str, str, Node]] = []
     for branch in every(path, lambda node: node.type == "if_statement"):
         kept = kept_by(branch)
         if len({name for _, name in kept}) == 1:
-            yield from ((by, name, branch) for by, name in kept)
+            found += ((by, name, branch) for by, name in kept)
+    return found
 
 
 def kept_by(branch: Node) -> list[tuple[str, str]]:
@@ -281,7 +321,7 @@ def kept_where(condition: Node, taken: Node) -> list[tuple[str, str]]:
     """The same where a condition holds."""
     tests = [sides(one) for one in comparisons(condition)]
     given: dict[bytes, set[bytes]] = {}
-    for change in every(taken, lambda node: node.type in CHANGES) if tests else ():
+    for change in assignments(taken) if tests else ():
         place, value = place_of(change), bare(change.child_by_field_name("right"))
         if place is not None and any(child.type == "=" for child in change.children):
             given.setdefault(text_of(place), set()).add(text_of(value) if value else b"")
@@ -327,8 +367,8 @@ def misuse(loop: Node, name: str, by: str, handed: Collection[int] = frozenset()
     taken = [one.child_by_field_name("consequence") for one in branches]
     updates = [
         change
-        for change, base in changes(loop)
-        if name_of(base) == text and not is_taken(change)
+        for change in _by_name(loop).get(text, ())
+        if not is_taken(change)
         if by in (operation(change), flag(change))
         or any(one.start_byte <= change.start_byte < one.end_byte for one in taken if one)
     ]
@@ -392,8 +432,7 @@ def _asks_again(change: Node, name: bytes) -> bool:
 def _uses(tree: Node, name: bytes) -> Iterator[Node]:
     """Where a variable, or a member of one, stands in a tree, or the whole variable does."""
     base = name.partition(b".")[0]
-    named = (use for use in identifiers_in(tree) if use.text == base)
-    return (use for use in named if name_of(use) in (base, name))
+    return (use for use in names_in(tree).get(base, ()) if name_of(use) in (base, name))
 
 
 def whole(node: Node | None) -> Node | None:
