@@ -97,6 +97,7 @@ FLATTEN = "; or ask for strategy(flatten), in which each lane keeps its own iter
 BY_TURNS = "whether that is faster depends on how turns differ, which a profile tells"
 
 KNOWN = "not collected"
+_USUAL_WARPS = USUAL_BLOCK // WARP_SIZE
 
 
 class ContextCollection(Pass):
@@ -113,15 +114,16 @@ class ContextCollection(Pass):
         paths = [record.path for record in kernel.records if isinstance(record.path, Path)]
         may_lack = may_lack_stacks(paths, kernel)
         if may_lack and not any(map(kernel.request_of, paths)):
-            kernel.stack_warps = USUAL_BLOCK // WARP_SIZE
+            kernel.stack_warps = _USUAL_WARPS
         known, limits = _collectable_at_first(kernel), set(kernel.function.limits)
         rewritten: list[Rewritten] = []
         placed: dict[Entrance, int] = {}
         decisions: list[Decision] = []
         while chosen := _collectable(kernel, known):
             decisions = self._decide(kernel, chosen, [d for d in decisions if _holds(d, known)])
-            if may_lack and not rewritten and any(lacks_room(one, kernel) for one in decisions):
-                kernel.stack_warps = USUAL_BLOCK // WARP_SIZE
+            is_open = may_lack and not rewritten and kernel.stack_warps != _USUAL_WARPS
+            if is_open and any(lacks_room(one, kernel) for one in decisions):
+                kernel.stack_warps = _USUAL_WARPS
             decision = decisions[0]
             loop = decision.loop
             entrance = Entrance.of(loop.loop.header, loop.reconvergence, kernel.facts)

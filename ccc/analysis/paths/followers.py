@@ -160,8 +160,11 @@ def chains(paths: Iterable[Path]) -> list[Sequence[Path]]:
     Of these, each stands behind those that its tasks come to, which have less of the iteration
     behind them.
     """
+    every = list(paths)
+    if not any(path.followers for path in every):
+        return [[path] for path in every]
     found: list[list[Path]] = []
-    for path in paths:
+    for path in every:
         related = [
             chain
             for chain in found
