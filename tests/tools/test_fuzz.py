@@ -43,7 +43,7 @@ from ccc.tools.fuzz.tree import RandomKernel, case, closed, source
 
 pytestmark = pytest.mark.usefixtures("few_headers")
 
-PINNED = "d7faf1ae789d68cd"
+PINNED = "531e1af85e9e6312"
 """Of the first kernels of seed 0 but for the strategies that they ask for, whatever the version of
 Python. Changes with the generator."""
 

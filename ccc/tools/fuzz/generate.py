@@ -53,7 +53,7 @@ def kernel(seed: int, index: int) -> RandomKernel:
         block,
         n,
         tuple(writer.functions),
-        bound=threads if random.random() < 0.9 else 0,
+        bound=0 if random.random() < 0.4 else threads,
         # nvcc may keep what a restricted pointer leads to in a register, and lanes may end.
         restrict=random.random() < 0.6 and "f_leave(" not in "".join(map(str, body)),
         template=writer.is_template,
