@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
 from ccc.frontend.deciding import asks_for
+from ccc.frontend.switches import cases_of, is_left_at_its_end
 from ccc.frontend.syntax import (
     LOOPS,
-    cases_of,
     declared_in,
     function_around,
-    is_left_at_its_end,
     names_in,
 )
 

@@ -16,6 +16,7 @@ from ccc.frontend import reductions, updates
 from ccc.frontend.classes import class_of, fields_beside, type_of_field
 from ccc.frontend.declared_types import members_of
 from ccc.frontend.lambdas import outermost, own_names
+from ccc.frontend.naming import is_asked_for, is_index
 from ccc.frontend.one_use import is_pointed_from, is_read, is_whole, leads_elsewhere, update_of
 from ccc.frontend.structures import structure_of
 from ccc.frontend.syntax import (
@@ -421,9 +422,9 @@ def _shown(node: Node) -> str:
 
 def _read_as(loop: Node, name: bytes) -> str | None:
     """How a loop certainly reads a variable, if it does."""
-    if updates.is_index(loop, name):
+    if is_index(loop, name):
         return "as an index"
-    return "in a condition" if updates.is_asked_for(loop, name) else None
+    return "in a condition" if is_asked_for(loop, name) else None
 
 
 def _parts(name: str) -> list[bytes]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from ccc.frontend.syntax import LOOPS, cases_of, every_node, is_left_at_its_end
+from ccc.frontend.switches import cases_of, is_left_at_its_end
+from ccc.frontend.syntax import LOOPS, every_node
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node

@@ -15,14 +15,14 @@ from ccc.frontend import updates
 from ccc.frontend.deciding import asks_for, compared, decides
 from ccc.frontend.lambdas import LAMBDA
 from ccc.frontend.leaving import is_only_jump, jump_out_of
+from ccc.frontend.naming import is_index
+from ccc.frontend.switches import cases_of, label_of
 from ccc.frontend.syntax import (
     LOOPS,
-    cases_of,
     function_around,
     function_name,
     identifiers_in,
     is_in_kernel,
-    label_of,
     loop_around,
 )
 
@@ -125,7 +125,7 @@ class MarkedStatements:
         """Whether the annotated loop around a statement uses a variable in the index of an array,
         so that iterations need what it is."""
         loop = self._loop_of(at)
-        return loop is not None and updates.is_index(loop.statement, name.encode())
+        return loop is not None and is_index(loop.statement, name.encode())
 
     def ends_loop(self, at: Span, name: str) -> bool:
         """Whether the condition of the annotated loop around a statement asks for a variable."""

@@ -12,10 +12,9 @@ from ccc.frontend.annotations import Annotation, Annotations
 from ccc.frontend.declared_types import floating_type
 from ccc.frontend.placement import Placed
 from ccc.frontend.stripping import as_operator, newlines
+from ccc.frontend.switches import cases_of, crowded_labels
 from ccc.frontend.syntax import (
     body_of,
-    cases_of,
-    crowded_labels,
     head_end,
     is_field_of_bits,
     is_number,

@@ -13,11 +13,11 @@ from ccc.frontend import updates
 from ccc.frontend.clause_names import ClauseNames
 from ccc.frontend.ends import end_of
 from ccc.frontend.heads import conditionals, is_head_certain
+from ccc.frontend.switches import cases_of, is_left_at_its_end
 from ccc.frontend.syntax import (
     LOOPS,
     bodies_of,
     body_of,
-    cases_of,
     closing_brace,
     every_node,
     function_around,
@@ -28,7 +28,6 @@ from ccc.frontend.syntax import (
     is_cut,
     is_for_device,
     is_in_kernel,
-    is_left_at_its_end,
     loop_around,
     parts_of,
     pointer_to,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node as Node  # noqa: PLC0414 - others name it, too
     from tree_sitter import Parser, Tree
 
-_LEAVING = ("break_statement", "continue_statement", "return_statement", "goto_statement")
 LOOPS = ("for_statement", "for_range_loop", "while_statement", "do_statement")
 _WRAPPERS = (
     "labeled_statement", "attributed_statement", "template_declaration", "linkage_specification",
@@ -25,8 +23,6 @@ _STATEMENTS = (
 )  # fmt: skip
 _NUMBERS = frozenset(b"bool char short int long float double signed unsigned size_t".split())
 """Words of types whose variables are no pointers."""
-_LONGEST_LABEL = 20
-"""Of a ``switch``; what is longer is told by its line."""
 _LONG_BLANK = re.compile(rb"[ \t\r\n]{1000,}")
 _TOKEN = re.compile(rb"[{}]|" + NO_CODE, re.DOTALL | re.VERBOSE)
 _PARENTHESIS = re.compile(rb"[()]|" + NO_CODE, re.DOTALL | re.VERBOSE)
@@ -196,46 +192,6 @@ def bodies_of(statement: Node, name: str) -> list[Node]:
     if otherwise := statement.child_by_field_name("alternative"):
         found.append(body_of(otherwise, ""))
     return [body for body in found if body is not None]
-
-
-def cases_of(statement: Node) -> list[tuple[int, Node]]:
-    """The cases of a switch that have statements of their own: each number, and its colon."""
-    body = body_of(statement, "body")
-    found = []
-    for number, case in enumerate(body.named_children if body is not None else ()):
-        colon = next((c for c in case.children if c.type == ":"), None)
-        if case.type == "case_statement" and colon is not None and case.children[-1] != colon:
-            found.append((number, colon))
-    return found
-
-
-def label_of(case: Node, colon: Node, text: bytes) -> str | None:
-    """The label of a case, without its colon; None if it is long."""
-    label = " ".join(text[case.start_byte : colon.start_byte].decode(errors="replace").split())
-    return label if 0 < len(label) <= _LONGEST_LABEL else None
-
-
-def crowded_labels(statement: Node, text: bytes) -> dict[int, str]:
-    """The labels of the cases of a switch that share a line, by their numbers: lines do not tell
-    these apart."""
-    cases = cases_of(statement)
-    lines = Counter(colon.start_point[0] for _, colon in cases)
-    found = {
-        number: label_of(colon.parent, colon, text)
-        for number, colon in cases
-        if colon.parent is not None and lines[colon.start_point[0]] > 1
-    }
-    return {number: label for number, label in found.items() if label}
-
-
-def is_left_at_its_end(case: Node) -> bool:
-    """Whether nobody goes on behind the last statement of a case, or of a block, as far as that
-    statement alone tells."""
-    statements = [one for one in case.named_children if one.type != "comment"]
-    if not statements:
-        return False
-    last = statements[-1]
-    return last.type in _LEAVING or (last.type == "compound_statement" and is_left_at_its_end(last))
 
 
 def parts_of(statement: Node) -> Iterator[Node]:

@@ -14,6 +14,7 @@ from ccc.frontend.first_ones import FirstOne, first_ones
 from ccc.frontend.handed import HandedOver, by_own_methods, handed_over, passed_on
 from ccc.frontend.lambdas import outermost
 from ccc.frontend.marked_statements import MarkedStatements
+from ccc.frontend.naming import is_numbered_by
 from ccc.frontend.structures import DeclaredStructure, structure_of
 from ccc.frontend.syntax import declared_in, function_around, type_of
 from ccc.frontend.targets import places_led_to, through_pointers
@@ -363,7 +364,7 @@ class UpdatedVariables(MarkedStatements):
         if placed is None or by is None or element is None:
             return None
         turn = self._placement.around(placed) or placed.statement
-        return by, updates.is_numbered_by(turn, element)
+        return by, is_numbered_by(turn, element)
 
     def in_columns(self, at: Span, array: str) -> list[tuple[str, str]]:
         """The operations by which a statement updates elements of an array, and these as they would

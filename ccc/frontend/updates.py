@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ccc.frontend.called_values import given_by
 from ccc.frontend.remembered import remembered
-from ccc.frontend.syntax import declared_in, every_node, identifiers_in, names_in, parent_of
+from ccc.frontend.syntax import every_node, names_in, parent_of
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -152,7 +152,7 @@ def _by_function(call: Node, number: int, depth: int) -> str | None:
     if made.condition is not None:
         return _chosen_by(name, made.condition, made.value, made.other)
     value = bare(made.value) or made.value
-    uses = sum(1 for _ in _uses(value, name)) - (value.type == "conditional_expression")
+    uses = sum(1 for _ in uses_in(value, name)) - (value.type == "conditional_expression")
     return operator_in(name, value, depth - 1) if uses == 1 else None
 
 
@@ -192,7 +192,7 @@ def _is_step(change: Node, others: Collection[bytes], own: Collection[bytes]) ->
         return False
     name = text_of(changed).lstrip(b"*")
     keeps = "=" not in [child.type for child in change.children]
-    keeps = keeps or any(_uses(value, name)) or is_made_of(change, own)
+    keeps = keeps or any(uses_in(value, name)) or is_made_of(change, own)
     return keeps and not is_made_of(change, {one for one in others if one != name})
 
 
@@ -375,7 +375,7 @@ def misuse(loop: Node, name: str, by: str, handed: Collection[int] = frozenset()
     known = [*updates, *filter(None, (one.child_by_field_name("condition") for one in branches))]
     others = (
         use
-        for use in _uses(loop, text)
+        for use in uses_in(loop, text)
         if use.start_byte not in handed
         if not any(one.start_byte <= use.start_byte < one.end_byte for one in known)
     )
@@ -395,41 +395,16 @@ def _branches(loop: Node, name: str, by: str) -> list[Node]:
     return [branch for op, one, branch in extreme_branches(loop) if (op, one) == (by, name)]
 
 
-def is_index(tree: Node, name: bytes) -> bool:
-    """Whether a tree uses a variable in the index of an array."""
-    indices = every(tree, lambda node: node.type == "subscript_argument_list")
-    return any(True for one in indices for _ in _uses(one, name))
-
-
-def is_asked_for(tree: Node, name: bytes) -> bool:
-    """Whether a condition in a tree names a variable."""
-    asked = (node.child_by_field_name("condition") for node in every_node(tree))
-    return any(True for one in asked if one is not None for _ in _uses(one, name))
-
-
-def is_numbered_by(turn: Node, element: Node) -> bool:
-    """Whether each iteration of a loop computes which element of an array it is, and not a loop
-    inside, which counts through the same ones each time."""
-    heads = (one.child_by_field_name("initializer") for one in every(turn, _is_for) if one != turn)
-    counters = {name for head in heads if head for name, _ in declared_in(head)}
-    made = {name for name, _ in declared_in(turn)} | {base.text for base in changed(turn)}
-    return any(node.text in made - counters for node in identifiers_in(element))
-
-
-def _is_for(node: Node) -> bool:
-    return node.type == "for_statement"
-
-
 def _asks_again(change: Node, name: bytes) -> bool:
     """Whether an assignment makes what it updates a variable by of that variable, too. A choice
     names it twice, where it compares and where it takes."""
     value = bare(change.child_by_field_name("right"))
-    uses = list(_uses(value, name)) if value else []
+    uses = list(uses_in(value, name)) if value else []
     is_choice = value is not None and value.type == "conditional_expression"
     return len(uses) > ("=" in [child.type for child in change.children]) * (1 + is_choice)
 
 
-def _uses(tree: Node, name: bytes) -> Iterator[Node]:
+def uses_in(tree: Node, name: bytes) -> Iterator[Node]:
     """Where a variable, or a member of one, stands in a tree, or the whole variable does."""
     base = name.partition(b".")[0]
     return (use for use in names_in(tree).get(base, ()) if name_of(use) in (base, name))
