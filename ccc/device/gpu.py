@@ -190,6 +190,12 @@ class GpuDevice:
         except self._cupy.cuda.runtime.CUDARuntimeError as error:
             raise CccError(f"a kernel failed: {error}") from error
 
+    def give_stack(self, size: int) -> None:
+        """Give each thread so many bytes of stack where nothing knows what it needs: a kernel that
+        calls itself gets a kilobyte otherwise, and faults where it goes deeper."""
+        runtime = self._cupy.cuda.runtime
+        runtime.deviceSetLimit(runtime.cudaLimitStackSize, size)
+
     def hold(self, cycles: int = HOLD_CYCLES) -> None:
         """Keep the device busy while the host queues what is to be timed."""
         self._hold((1,), (1,), (np.uint64(cycles),))

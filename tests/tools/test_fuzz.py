@@ -389,6 +389,9 @@ class EmulatedDevice:
     def __init__(self, _: Path):
         pass
 
+    def give_stack(self, size: int) -> None:
+        assert size >= 1 << 10
+
     def load(self, ptx: str) -> Module:
         return Module(ptx)
 
@@ -428,6 +431,15 @@ def test_what_allocates_on_the_stack_is_not_for_a_gpu(monkeypatch: pytest.Monkey
     assert "f_scratch(" not in plain.cuda("k")
     check([plain, calls], Comparison(gpu=True, launches=3))
     assert launched == [3, 0]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("first", ["392", "1326"])
+def test_functions_that_keep_arrays_may_call_themselves_on_a_gpu(
+    first: str, tmp_path: Path
+) -> None:
+    options = ["--seed", "8071", "--first", first, "--count", "1", "--device", "gpu"]
+    assert main(["fuzz", *options, "--keep", str(tmp_path)]) == 0
 
 
 @pytest.mark.gpu

@@ -16,12 +16,16 @@ from ccc.errors import CccError
 from ccc.harness.equivalence import Launch, difference, run
 from ccc.toolkit import find as toolchain
 
+STACK = 1 << 14
+"""Bytes of a thread's stack: recursion twenty deep of functions that keep arrays."""
+
 VERSIONS = ("original", "transformed")
 
 
 def main(folder: str, first: int) -> int:
     """Run the kernels from number ``first`` on. A fault of the device ends the process."""
     device = gpu.GpuDevice(toolchain.find().program("ptxas"))
+    device.give_stack(STACK)
     modules = [
         device.load(Path(folder, f"{name}.ptx").read_text(encoding="utf-8")) for name in VERSIONS
     ]
