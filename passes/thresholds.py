@@ -314,6 +314,15 @@ LOSS_OF_MEMORY = 0.9
 if none of them take the branch. On an H200 (2026-11-29), by this and measured: readings of a sensor
 of which bursts are fitted again 0.85, 0.81; a case that all lanes take 0.85, 0.98; pixels of which
 nearly all have data 0.91, 0.96. samples/integral_equation, 0.91 by this, gains."""
+MORE_CACHE = 1.25
+"""How many times as much of the first level cache a strategy has to leave, to be taken for that."""
+AS_FAST = 0.93
+"""How fast it has to be expected beside the one that leaves less. On an H200 (2026-11-30), original
+/ ``queue`` and original / ``merge``, which has half the stack: strings that overlap, where a third
+of the lanes compare them, 0.47, 0.80, and where few do, 2.74, 2.79; hashes of strings 0.90, 1.05;
+sketches that most lanes compare 0.65, 0.97. Of 47 kernels that had ``queue``, 13 are like that: 198
+times that were measured have geometric means of 1.02 and 1.06, and 77 and 49 are below 0.95. In the
+other 34, where as much is left or all lanes read side by side, neither is ahead: 1.088, 1.087."""
 HALF_SPEED = 0.42
 """The share of warps with which a kernel has half of the speed that any number of them would give
 it: with a share s it has s / (s + that). On an H200 (2026-11-20 to 22) samples with 75 %, 75 % and

@@ -32,8 +32,8 @@ from ccc.passes.choice.inner_loops import SHARED_OUT, InnerLoops
 from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.choice.stacks import share_of
-from ccc.passes.choice.streams import streams
-from ccc.passes.choice.warps import block_size, share_of_warps, speed_of
+from ccc.passes.choice.streams import reads_apart, streams
+from ccc.passes.choice.warps import block_size, cache_beside, share_of_warps, speed_of
 from ccc.passes.choice.work import USUAL, Guess, Work, work_of_blocks
 from ccc.passes.launch_shape import shared_room, stack_warps
 from ccc.passes.strategies.leave import LEAVE
@@ -288,6 +288,15 @@ class LoopCost:
         """What is left of it by the registers alone."""
         few = self._occupancy(served, self._registers({}))
         return speed_of(self._occupancy(served), few)
+
+    @functools.cached_property
+    def reads_apart(self) -> bool:
+        """Whether its lanes read at addresses that have nothing to do with one another."""
+        return reads_apart(self._loop.loop.blocks, self._kernel.facts)
+
+    def cache(self, served: Assignment) -> int:
+        """The KB of first level cache beside the stacks; 0 where that is not known."""
+        return cache_beside(self._kernel, self._registers(served), self.share(served))
 
     def fewer_warps(self, served: Assignment) -> str | None:
         """What registers cost, in words; None where that is nothing, or not known.

@@ -30,10 +30,13 @@ from ccc.passes.choice.nesting import (
 from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.policy import REPEATING, batches_pay
 from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_exact, is_of_others
+from ccc.passes.strategies.merge import MERGE
+from ccc.passes.strategies.queue import QUEUE
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Hints, LoopStrategy, instruction_count
 from ccc.passes.thresholds import (
     ADAPTIVE_GAIN,
+    AS_FAST,
     BATCH_LOADS,
     BLOCK_TURN,
     GAIN,
@@ -42,6 +45,7 @@ from ccc.passes.thresholds import (
     LOSS_OF_MEMORY,
     LOSS_OF_WARPS,
     MEMORY_GAIN,
+    MORE_CACHE,
     MUCH_MEMORY,
     PLAIN_LENGTH,
     PLAIN_WITH_END,
@@ -52,9 +56,6 @@ from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import LOADS
 from ccc.ptx.types import MAY_BE_GLOBAL
 from ccc.remark import span_of
-
-QUEUE = "queue"
-
 
 CONSTANTS = (
     "lanes that read constant memory at one address, which is served at once, may read it at many"
@@ -141,7 +142,19 @@ class StrategySearch:
         found = self._fastest(map(self._without_many, grown))
         fastest = self._fastest(grown)
         self._too_little = {path: name for path, name in fastest.items() if path not in found}
-        return {**found, **self._forced}
+        return {**self._with_more_cache(found), **self._forced}
+
+    def _with_more_cache(self, served: dict[Path, str]) -> dict[Path, str]:
+        """By a strategy with half the stack, where that leaves much more of the first level cache
+        to what lanes read apart from one another, and takes hardly longer."""
+        changed = {path: MERGE.name for path, name in served.items() if name == QUEUE.name}
+        smaller = {**served, **changed}
+        if not changed or not self.cost.reads_apart:
+            return served
+        left, before = (self.cost.cache({**self._asked, **one}) for one in (smaller, served))
+        if left < MORE_CACHE * before or self._ratio(served, smaller, self.cost) < AS_FAST:
+            return served
+        return smaller if all(self._pays(path, smaller, {}) for path in changed) else served
 
     def gain(self, served: Mapping[Path, str]) -> float:
         """How many times as fast as the original the loop is expected to be."""
@@ -451,7 +464,7 @@ def _counted(name: str, path: Path) -> str:
     """What a strategy that was asked for is counted as; those that are not modelled as left, and
     so is ``flatten``, which has declined when paths are collected."""
     if name == COLLECT:
-        return REPEATING if path.repeats else QUEUE
+        return REPEATING if path.repeats else QUEUE.name
     modelled = name in (TURNS if path.repeats else {**ARMS, **ADAPTIVE}) and name not in FLATTENING
     return name if modelled else LEAVE
 

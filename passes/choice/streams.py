@@ -114,6 +114,15 @@ def streams_by_block(
     return every
 
 
+def reads_apart(labels: Collection[str], facts: Facts) -> bool:
+    """Whether lanes read at addresses in some blocks that have nothing to do with one another: as
+    far as any of them come again, or near by, it is the first level cache that has them."""
+    lanes = lane_strides(facts)
+    code = [one for label in labels for one in facts.blocks[label].instructions]
+    reads = [one for one in code if one.name in LOADS]
+    return any(address_stride(one, lanes) is None for one in accessed(reads, lanes))
+
+
 def _size(loop: Loop) -> int:
     return len(loop.blocks)
 

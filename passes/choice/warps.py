@@ -1,4 +1,4 @@
-"""What is left of a kernel's speed by the warps that a multiprocessor has room for."""
+"""What stacks and registers leave of a multiprocessor: of its warps, and its first level cache."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from ccc.errors import CccError
 from ccc.passes.launch_shape import is_block_size_known, known_block_size, shared_bytes
 from ccc.passes.thresholds import HALF_SPEED, USUAL_BLOCK
 from ccc.pipeline import Kernel
+from ccc.ptx.carve_out import first_level_cache
 from ccc.ptx.occupancy import occupancy
 from ccc.ptx.types import WARP_SIZE
 
@@ -20,12 +21,24 @@ def speed_of(after: float, before: float) -> float:
 def share_of_warps(kernel: Kernel, registers: int, stack: int = 0) -> float:
     """The share of a multiprocessor's warps that there are, if a thread takes so many registers and
     a warp so many bytes for stacks; 0 where that is not known."""
-    block = block_size(kernel)
-    shared = (shared_bytes(kernel) or 0) + stack * -(-block // WARP_SIZE)
     try:
-        return occupancy(kernel.arch, registers, shared, block).fraction
+        return occupancy(kernel.arch, registers, *_of_block(kernel, stack)).fraction
     except CccError:
         return 0.0
+
+
+def cache_beside(kernel: Kernel, registers: int, stack: int = 0) -> int:
+    """The KB of first level cache that there are then; 0 where that is not known."""
+    try:
+        return first_level_cache(kernel.arch, registers, *_of_block(kernel, stack))
+    except CccError:
+        return 0
+
+
+def _of_block(kernel: Kernel, stack: int) -> tuple[int, int]:
+    """The bytes of shared memory that a block takes, and its threads."""
+    block = block_size(kernel)
+    return (shared_bytes(kernel) or 0) + stack * -(-block // WARP_SIZE), block
 
 
 def block_size(kernel: Kernel) -> int:
