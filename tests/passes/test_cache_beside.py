@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from arms import Arm, kernel, remarks
 
-from ccc.passes.choice.cost_model import LoopCost
+from ccc.passes.choice.cost_model import Assignment, LoopCost
 from ccc.passes.thresholds import AS_FAST
 from ccc.ptx.carve_out import PARTED, first_level_cache
 from ccc.ptx.occupancy import LIMITS, limits
@@ -61,7 +61,7 @@ def test_not_where_as_much_is_left() -> None:
 def test_not_where_it_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = LoopCost.slots
 
-    def dear(cost: LoopCost, served: dict[object, str]) -> float:
+    def dear(cost: LoopCost, served: Assignment) -> float:
         return usual(cost, served) / (AS_FAST - 0.01 if "merge" in served.values() else 1)
 
     monkeypatch.setattr(LoopCost, "slots", dear)
