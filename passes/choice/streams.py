@@ -5,7 +5,8 @@ Where the rest of an iteration goes with its task, the lanes that took the path 
 and by themselves: each sector is asked for twice then, and written in parts. What each iteration
 reads but once comes from memory, which may be what a kernel waits for whatever its lanes do. So may
 it be where each lane goes along a piece of its own: it asks for a sector in each iteration, and for
-one of memory when it comes to the next.
+one of memory when it comes to the next; or where each reads by an index, of which a part is in the
+first level cache.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ccc.analysis.lane_strides import (
 )
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Register
-from ccc.passes.choice.exchange import IN_PARTS, STREAMED
+from ccc.passes.choice.exchange import GATHERED, IN_PARTS, STREAMED
 from ccc.passes.choice.work import times
 from ccc.ptx.opcodes import LOADS, Unit
 from ccc.ptx.throughput import SECTOR
@@ -106,6 +107,9 @@ def streams_by_block(
                 stride, step = address_stride(one, lanes), address_stride(one, steps)
                 if stride is None and step and abs(step) < SECTOR and not inside:
                     found.append(_apart(one, abs(step), stores, often))
+                elif stride is None and not inside and not stores and _is_by_index(one, facts):
+                    sectors = WARP_SIZE * -(-one.accessed_bytes // SECTOR)
+                    found.append(Stream(sectors, stores, GATHERED * often, sectors))
                 elif stride is None and inside:
                     found.extend(_listed(one, address_stride(one, turns), stores, often, facts))
                 elif stride is not None:
@@ -162,6 +166,15 @@ def _is_of_one(access: Instruction, facts: Facts) -> bool:
         return None if address_stride(maker, lanes) is None else ()
 
     return trace(access.used(), facts.makers, parts) is not None
+
+
+def _is_by_index(access: Instruction, facts: Facts) -> bool:
+    """Whether something that was read tells where it reads."""
+
+    def parts(maker: Instruction, _: Register) -> Iterable[Register] | None:
+        return None if maker.name in LOADS and maker.space in MAY_BE_GLOBAL else maker.used()
+
+    return trace(access.used(), facts.makers, parts) is None
 
 
 def accessed(code: Iterable[Instruction], lanes: Strides) -> list[Instruction]:

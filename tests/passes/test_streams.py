@@ -13,7 +13,7 @@ from ccc.compiler.transform import transform
 from ccc.parse import parse_function, parse_module
 from ccc.passes.choice.chosen import ANYWAY, APART, LOSES, MEMORY
 from ccc.passes.choice.cost_model import LoopCost
-from ccc.passes.choice.exchange import STREAMED
+from ccc.passes.choice.exchange import GATHERED, STREAMED
 from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.choice.streams import Stream, streams
@@ -171,7 +171,29 @@ def test_lanes_that_go_along_lists_of_their_own_wait_for_memory(
     (path,) = (one for one in find_paths(facts) if isinstance(one, Path))
     found = streams(path.blocks, facts, path.loop.loop, path.entry)
     inner = sum(one.together(1) for one in found if one.sectors == WARP_SIZE)
-    assert inner == pytest.approx(UNKNOWN_TURNS * sectors)
+    begin = GATHERED if before else 0
+    assert inner == pytest.approx(UNKNOWN_TURNS * sectors + begin)
+
+
+@pytest.mark.parametrize(
+    ("index", "sectors"),
+    [
+        ("ld.global.u32 %r4, [%rd3]", 32 * GATHERED),
+        ("ld.shared.u32 %r4, [%rd3]", 0),
+        ("xor.b32 %r4, %r1, 21", 0),
+    ],
+)
+def test_what_each_lane_reads_by_an_index_is_not_all_in_the_cache(
+    index: str, sectors: float
+) -> None:
+    """Not what is read at an address that is computed: neighbours may share sectors there."""
+    place = "mul.wide.u32 %rd6, %r4, 4; add.s64 %rd6, %rd2, %rd6;"
+    gather = f"{index}; {place} ld.global.u32 %r3, [%rd6];"
+    facts = facts_of(text("", gather))
+    loop = next(one for one in facts.loops if one.header == "EACH")
+    found = streams(loop.blocks, facts, loop, loop.header, loop.header)
+    apart = [one.together(WARP_SIZE) for one in found if one.sectors == WARP_SIZE]
+    assert sum(apart) == pytest.approx(sectors)
 
 
 def test_a_branch_whose_result_is_stored_with_that_of_others_is_left() -> None:
