@@ -21,6 +21,7 @@ OF_INTEGERS: Mapping[str, Callable[..., int]] = {
     "shl": operator.lshift, "shr": operator.rshift,
     "div": lambda one, by: abs(one) // abs(by) * (1 if (one < 0) == (by < 0) else -1),
     "rem": lambda one, by: abs(one) % abs(by) * (-1 if one < 0 else 1),
+    "bfi": lambda one, into, at, bits: into ^ ((into >> at ^ one) & (1 << bits) - 1) << at,
 }  # fmt: skip
 """What operations make of whole numbers, before that is cut to the width of their type."""
 INVERSE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "ne": "eq", "eq": "ne"}

@@ -175,3 +175,110 @@ k(const float *__restrict__ x, const int *__restrict__ row, int *y, int n) {
     lines = said(source.replace("256 * 256", "512 * 256"), tmp_path, Options(strategy=COLLECT))
     told = [line.rpartition("[in ")[2] for line in lines if "may lose" in line]
     assert told == ["k0]"]
+
+
+COMMON = {
+    "row": "mine[key[i]] += t;",
+    "column": "y[key[i] * stride + thread] += t;",
+    "shared": "h[key[i]][threadIdx.x] += t;",
+    "of_a_tile": "mine[tile[i & 63]] += t;",
+    "constant": "mine[known[i & 63]] += t;",
+    "one_of_a_block": "one[key[i] * 64 + threadIdx.x] += t;",
+}
+APART = {
+    "rows_of_blocks": "y[key[b] + threadIdx.x] += t;",
+    "rows_that_begin_anywhere": "one[key[b + i] + threadIdx.x] += t;",
+}
+
+
+def test_it_does_not_matter_that_all_threads_read_the_same_key(tmp_path: Path) -> None:
+    """But where blocks do not, each may have rows of its own, of which threads have columns."""
+    kernel = """__constant__ int known[64];
+__global__ void __launch_bounds__(64)
+NAME(const float *__restrict__ x, const int *__restrict__ key, float *y, int n) {
+    __shared__ float h[16][64];
+    __shared__ int tile[64];
+    const int thread = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
+    float *mine = y + 16 * thread, *one = y + blockIdx.x * 1024;
+    tile[threadIdx.x] = key[threadIdx.x];
+    __syncthreads();
+#pragma ccc for
+    for (int i = 0; i < n; ++i) {
+        const int b = i * gridDim.x + blockIdx.x;
+#pragma ccc if
+        if (x[i * stride + thread] > 0.9f) {
+            float t = x[i];
+            for (int k = 0; k < 20; ++k) t = expf(-t) + 0.1f;
+            CHANGE
+        }
+    }
+    __syncthreads();
+    atomicAdd(&y[threadIdx.x], h[threadIdx.x & 15][threadIdx.x]);
+}
+"""
+    head, _, body = kernel.partition("\n")
+    source = head + "".join(
+        f"\n{body}".replace("NAME", name).replace("CHANGE", code)
+        for name, code in {**COMMON, **APART}.items()
+    )
+    lines = said(source, tmp_path, Options(strategy=COLLECT))
+    told = [line for line in lines if "may lose" in line]
+    assert [line.rpartition("[in ")[2] for line in told] == [f"{name}]" for name in COMMON]
+    assert all(" and from what is read (" in line for line in told)
+
+
+RINGS = {
+    "filled_by_a_counter": ("mine[0] + mine[1]", "mine[head++ & 3] = t;"),
+    "by_the_iteration": ("mine[0] + mine[1]", "mine[i & 3] = t;"),
+    "that_wraps": ("mine[0] + mine[1]", "mine[head] = t; head = (head + 1) & 7;"),
+    "of_many": ("of(mine, 8)", "mine[i & 7] = t;"),
+    "by_what_is_read": ("of(mine, 3)", "mine[key[i]] = t;"),
+    "shared_ring": ("h[3][threadIdx.x]", "h[i % 10][threadIdx.x] = t;"),
+}
+NO_RINGS = {
+    "behind_what_is_read": ("mine[0]", "mine[1 + i % 15] = t;"),
+    "of_each_iteration": ("mine[0]", "mine[16 * stride * (i + 1)] = t;"),
+    "of_other_memory": ("key[thread]", "mine[i & 3] = t;"),
+    "that_seldom_begins_anew": (
+        "mine[0]",
+        "if (t < 0.3f) head = 0; mine[head] = t; head += stride;",
+    ),
+}
+
+
+def test_who_reads_all_of_a_ring_that_tasks_fill_is_told(tmp_path: Path) -> None:
+    kernel = """__device__ __forceinline__ float of(const float *read, int many) {
+    float sum = 0;
+#pragma unroll 1
+    for (int k = 0; k < many; ++k) sum += read[k];
+    return sum;
+}
+__global__ void __launch_bounds__(64)
+NAME(const float *__restrict__ x, const int *__restrict__ key, float *y, float *out, int n) {
+    __shared__ float h[16][64];
+    const int thread = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
+    float *mine = y + 64 * thread;
+    int head = 0;
+#pragma ccc for
+    for (int i = 0; i < n; ++i) {
+#pragma ccc if
+        if (x[i * stride + thread] > 0.9f) {
+            float t = READ;
+            for (int k = 0; k < 20; ++k) t = expf(-t) + 0.1f;
+            out[i * stride + thread] = t;
+            CHANGE
+        }
+    }
+    __syncthreads();
+    atomicAdd(&y[threadIdx.x], h[threadIdx.x & 15][threadIdx.x]);
+}
+"""
+    head, _, body = kernel.partition("__global__")
+    source = head + "".join(
+        f"__global__{body}".replace("NAME", name).replace("READ", read).replace("CHANGE", code)
+        for name, (read, code) in {**RINGS, **NO_RINGS}.items()
+    )
+    lines = said(source, tmp_path, Options(strategy=COLLECT))
+    told = [line for line in lines if "may lose" in line]
+    assert [line.rpartition("[in ")[2] for line in told] == [f"{name}]" for name in RINGS]
+    assert all("atomic" not in line for line in told)

@@ -13,15 +13,15 @@ serves for what users are told.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from zlib import crc32
 
 from ccc.analysis.constant_trip_count import only_exit, stays_if
 from ccc.analysis.defuse import Definition, only_maker, trace
-from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.callee_accesses import operand_of
-from ccc.analysis.paths.model import instructions_of
+from ccc.analysis.paths.model import PlacedPath, instructions_of
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register, Special, Symbol
 from ccc.ptx.opcodes import LOADS, RENAMES
@@ -54,13 +54,16 @@ class _Unknown(Exception):
     """A number that nothing is known of."""
 
 
-def comes_again(access: Instruction, loop: Loop, facts: Facts) -> bool:
+def comes_again(
+    access: Instruction, path: PlacedPath, facts: Facts, reads: Sequence[Instruction] = ()
+) -> bool:
     """Whether a thread comes to the address of an access in several iterations of a loop.
 
     Args:
-        access: an access in the loop.
-        loop: the loop.
+        access: an access in a path, which all of these iterations take.
+        path: the path.
         facts: the function's analyses.
+        reads: if there are any, one of them must read there, which all iterations do at one place.
     """
     limits = facts.function.limits
     said = limits.get("reqntid") or limits.get("maxntid")
@@ -71,23 +74,42 @@ def comes_again(access: Instruction, loop: Loop, facts: Facts) -> bool:
         launch = {**_LAUNCH, **{f"%ntid.{'xyz'[at]}": size for at, size in enumerate(block)}}
         for drawn in _DRAWN:
             try:
-                places = _places(access, _Thread(loop, facts, launch, drawn))
+                thread = _Thread(path, facts, launch, drawn)
+                places = _places(access, thread)
+                read = [thread.place(one) for one in reads]
             except (_Unknown, ArithmeticError, RecursionError):
                 return False
             if len(places) >= FEW:
                 told += 1
-                if len({*places}) == len(places):
+                again = {place for place, times in Counter(places).items() if times > 1}
+                if not again or (reads and again.isdisjoint(read)):
                     return False
     return told > 0
 
 
+def is_of_rows(access: Instruction, path: PlacedPath, facts: Facts) -> bool:
+    """Whether the thread beside comes to the same address where it reads one less: what is read
+    is where a row begins, and threads have their columns of it. Of memory of each thread's own they
+    would come to one place.
+
+    Args:
+        access: an access in a path, at an address made of what is read.
+        path: the path.
+        facts: the function's analyses.
+    """
+    beside = {**_LAUNCH, "%tid.x": _LAUNCH["%tid.x"] + 1, "%laneid": _LAUNCH["%laneid"] + 1}
+    try:
+        here = _Thread(path, facts, _LAUNCH, _DRAWN[0]).place(access)
+        return here == _Thread(path, facts, beside, _DRAWN[0], less=1).place(access)
+    except (_Unknown, ArithmeticError, RecursionError):
+        return False
+
+
 def _places(access: Instruction, thread: _Thread) -> list[int]:
     """The addresses of an access in the iterations of a loop, or the first of them."""
-    address = operand_of(access, "addr")
-    base = address.base if isinstance(address, Address) else address
     found: list[int] = []
     while len(found) < TURNS and (not thread.asks_before(access) or thread.goes_on()):
-        found.append(thread.read(base, access))
+        found.append(thread.place(access))
         if not thread.asks_before(access) and not thread.goes_on():
             break
         thread.go_on()
@@ -95,14 +117,20 @@ def _places(access: Instruction, thread: _Thread) -> list[int]:
 
 
 class _Thread:
-    """What a thread computes in an iteration of a loop, in a launch; ``drawn`` makes of a number
-    one that the kernel may find."""
+    """What a thread computes in an iteration that takes a path, as all do, in a launch; ``drawn``
+    makes of a number one that the kernel may find, and what the loop reads is so much ``less``."""
 
     def __init__(
-        self, loop: Loop, facts: Facts, launch: Mapping[str, int], drawn: Callable[[int], int]
+        self,
+        path: PlacedPath,
+        facts: Facts,
+        launch: Mapping[str, int],
+        drawn: Callable[[int], int],
+        less: int = 0,
     ):
-        self._facts, self._loop, self._launch, self._of = facts, loop, launch, drawn
-        branch = only_exit(loop, facts)
+        self._path, self._facts, self._launch, self._of = path, facts, launch, drawn
+        self._loop, self._less = path.loop.loop, less
+        loop, branch = self._loop, only_exit(self._loop, facts)
         if branch is None:
             raise _Unknown
         self._branch, self._end = branch, facts.homes[branch]
@@ -133,7 +161,7 @@ class _Thread:
         later: dict[Register, int] = {}
         while waiting := self._begins.keys() - later.keys():
             for one in waiting:
-                last = self._facts.reaching.at_bottom(latch, one)
+                last = self._behind_the_path(self._facts.reaching.at_bottom(latch, one))
                 if not all(each.label in self._loop.blocks for each in last):
                     raise _Unknown  # not in every iteration
                 if one not in self._chased:
@@ -143,6 +171,13 @@ class _Thread:
                 later[one] = self._made_by(last, one)
         self._begins = later
         self._made.clear()
+
+    def _behind_the_path(self, makers: Sequence[Definition]) -> Sequence[Definition]:
+        """Those of some definitions that count behind the path, as far as it always makes them."""
+        mine = [one for one in makers if one.label in self._path.blocks]
+        always = self._facts.post_dominators
+        is_sure = all(always.dominates(one.label, self._path.entry) for one in mine)
+        return mine if mine and is_sure else makers
 
     def _is_read(self, makers: Sequence[Definition]) -> bool:
         """Whether a definition is one of a load, or of a copy of what it gives."""
@@ -173,6 +208,13 @@ class _Thread:
             worklist += more
         return False
 
+    def place(self, access: Instruction) -> int:
+        """Where an access goes."""
+        address = operand_of(access, "addr")
+        if not isinstance(address, Address):
+            return self.read(address, access)
+        return self.read(address.base, access) + address.offset
+
     def read(self, operand: Operand, reader: Instruction) -> int:
         """What an operand is where an instruction reads it."""
         if isinstance(operand, Immediate) and operand.integer is not None:
@@ -194,6 +236,7 @@ class _Thread:
                 first = [one for one in before if one.label not in self._loop.blocks]
                 self._begins[register] = self._made_by(first, register)
             return self._begins[register]
+        makers = self._behind_the_path(makers)
         if len(makers) == 1 and makers[0].instruction.guard is None:
             return self._computed(makers[0].instruction, register)
         found = trace([register], self._facts.makers, lambda maker, _: maker.used()) or ()
@@ -214,8 +257,10 @@ class _Thread:
     def _result(self, maker: Instruction, register: Register) -> int:
         """What an instruction makes of what it reads."""
         if maker.name in LOADS:
-            is_parameter = maker.space == "param"
-            return self._drawn(str(maker.operands[1]) if is_parameter else register.name)
+            if maker.space == "param":
+                return self._drawn(str(maker.operands[1]))
+            is_inside = self._facts.homes[maker] in self._loop.blocks
+            return self._drawn(register.name) - (self._less if is_inside else 0)
         kinds = [one for one in maker.modifiers if one not in (*maker.types, *_ADDRESSES)]
         (kind,) = kinds if len(kinds) == 1 else ["" if not kinds else _OTHER]
         if kind not in _KINDS.get(maker.name, ("",)) or maker.name not in _KNOWN:

@@ -418,8 +418,10 @@ class _Examination:
         frame = check_own_memory(checked, self.found, self.facts)
         check_waiting(checked, self.facts)
         self._check_independence(checked)
-        late = seen_late(checked, self._invariant_stores[checked.loop], self.facts)
-        lost, time = own_columns(checked, self.facts), timed(checked, self.facts)
+        stores = self._invariant_stores[checked.loop]
+        late = seen_late(checked, stores, self.facts)
+        lost = own_columns(checked, stores, self.facts)
+        time = timed(checked, self.facts)
         return replace(checked, frame=frame, ends_later=late, may_lose=lost, timed=time)
 
     def _check_independence(self, checked: CheckedPath) -> None:

@@ -9,22 +9,29 @@ the promise iterations come to different places. Where the address is made from 
 and from what is read, users are told; and where it is made from that and from what iterations
 compute, and several of them are seen to come to one place, as to ``h[i & 7][threadIdx.x]``. The
 iteration may read there before the path, as to decide whether it is taken: then later iterations
-find what was there before the task has run.
+find what was there before the task has run. So they do where all iterations read the same places,
+as those of a ring of the thread's own, of which each writes one.
+
+Where all threads of a block read one key, ``y[key[r] + threadIdx.x]`` may be a column of a row that
+only this iteration has. It is not where the memory is the thread's own: in shared memory, or by the
+number of the block, too, and at other places for a neighbour that has another key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ccc.analysis.defuse import trace
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.callee_accesses import differs, is_access, operand_of
-from ccc.analysis.paths.coming_again import comes_again
+from ccc.analysis.paths.coming_again import comes_again, is_of_rows
+from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import CheckedPath, at, instructions_of
+from ccc.analysis.polled import roots
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand, Register, Special, registers
 from ccc.ptx.opcodes import ATOMICS, LOADS
-from ccc.ptx.types import LANE, SPECIAL_REGISTERS
+from ccc.ptx.types import BLOCK, LANE, SPECIAL_REGISTERS
 
 OWN_COLUMNS = "changes what lies at an address made from"
 MOST_UPDATES = 8
@@ -33,29 +40,43 @@ _LOCKS = {"cas", "exch"}
 """By what a lane may take a lock that keeps others out."""
 
 
-def own_columns(path: CheckedPath, facts: Facts) -> str | None:
+def own_columns(path: CheckedPath, stores: InvariantStores, facts: Facts) -> str | None:
     """What is to be said of such memory, if there is any.
 
     Args:
         path: the path.
+        stores: tells of the annotated loop which addresses stay the same.
         facts: the function's analyses.
     """
     region = list(instructions_of(path.region, facts))
     if any(one.name in ATOMICS and not _LOCKS.isdisjoint(one.modifiers) for one in region):
         return None
-    loads = [i for i in instructions_of(path.loop.loop.blocks, facts) if i.name == "ld"]
-    read = {_place(one) for one in loads if is_access(one, facts)} - {None}
-    stores = [one for one in region if one.name == "st" and is_access(one, facts)]
-    updates = [one for one in stores if _place(one) in read]
+    every = instructions_of(path.loop.loop.blocks, facts)
+    loads = [i for i in every if i.name == "ld" and is_access(i, facts)]
+    read = {_place(one) for one in loads} - {None}
+    writes = [one for one in region if one.name == "st" and is_access(one, facts)]
+    updates = [one for one in writes if _place(one) in read]
     for store in updates[:MOST_UPDATES]:
         if own := _own(store, path, facts):
-            name, more = own
             return (
-                f"it {OWN_COLUMNS} {name} and from {more}{at(store)}, and tasks of one "
-                f"thread, which have its {name}, may run at the same time; use an atomic operation "
-                "where two of them may come to one place, or remove the annotation"
+                f"{_changes(store, *own)}, and tasks of one thread, which have its {own[0]}, may "
+                "run at the same time; use an atomic operation where two of them may come to one "
+                "place, or remove the annotation"
+            )
+    fixed = [one for one in loads if stores.is_at_one_place(one)]
+    others = ((one, _of_its_ring(one, fixed, facts)) for one in writes if one not in updates)
+    for store, ring in [one for one in others if one[1]][:MOST_UPDATES]:
+        if own := _own(store, path, facts, ring):
+            return (
+                f"{_changes(store, *own)}, and all iterations of a thread read there{at(ring[0])}, "
+                "also while the task waits that writes; remove the annotation, if they need what "
+                "it writes"
             )
     return None
+
+
+def _changes(store: Instruction, name: str, more: str) -> str:
+    return f"it {OWN_COLUMNS} {name} and from {more}{at(store)}"
 
 
 def _place(access: Instruction) -> tuple[str, Address] | None:
@@ -63,9 +84,20 @@ def _place(access: Instruction) -> tuple[str, Address] | None:
     return (access.space, address) if isinstance(address, Address) else None
 
 
-def _own(access: Instruction, path: CheckedPath, facts: Facts) -> tuple[str, str] | None:
+def _of_its_ring(
+    store: Instruction, fixed: Sequence[Instruction], facts: Facts
+) -> tuple[Instruction, ...]:
+    """Those of the loads at one place that may read what a store writes in other iterations."""
+    mine = roots(store, facts)
+    return tuple(one for one in fixed if mine and roots(one, facts) == mine)
+
+
+def _own(
+    access: Instruction, path: CheckedPath, facts: Facts, ring: Sequence[Instruction] = ()
+) -> tuple[str, str] | None:
     """By which number of the thread an address is its own, in CUDA's words, and what decides
-    besides: what lanes read, each for itself, or what comes again in other iterations."""
+    besides: what is read, or what comes again in other iterations, where those of a ``ring`` read.
+    """
     loop = path.loop.loop
     inside = set(instructions_of(loop.blocks, facts))
     carried = facts.liveness.live_in(loop.header)
@@ -88,11 +120,15 @@ def _own(access: Instruction, path: CheckedPath, facts: Facts) -> tuple[str, str
             seen |= found
             worklist += found
     own = sorted(one for one in names if SPECIAL_REGISTERS[one].varies == LANE)
-    if not own or (counts and not comes_again(access, loop, facts)):
+    met = [] if any(_is_one_of_many(one, facts) for one in ring) else ring
+    if not own or (counts and not comes_again(access, path, facts, met)):
         return None
     name = own[0].lstrip("%").replace("tid", "threadIdx")
-    if any(_is_of_a_lane(one, facts) for one in reads):
-        return name, "what is read"
+    varies = {SPECIAL_REGISTERS[one].varies for one in names}
+    is_private = access.space == "shared" or BLOCK in varies
+    keys = [one for one in reads if one.name in LOADS and one.space != "param"]
+    if any(is_private or _is_of_a_lane(one, facts) for one in keys):
+        return None if is_of_rows(access, path, facts) else (name, "what is read")
     return (name, "what comes again in other iterations") if counts else None
 
 
@@ -107,10 +143,14 @@ def _made(
 
 def _is_of_a_lane(read: Instruction, facts: Facts) -> bool:
     """Whether each lane reads for itself: no row of a table, of which it takes a column."""
-    if read.name not in LOADS:
-        return False
     made = trace(registers(operand_of(read, "addr")), facts.makers, _parts) or ()
     return any(isinstance(one, Special) and one.register.varies == LANE for one in made)
+
+
+def _is_one_of_many(access: Instruction, facts: Facts) -> bool:
+    """Whether a loop inside goes over the places of an access."""
+    made = trace(registers(operand_of(access, "addr")), facts.makers, _parts) or ()
+    return any(isinstance(one, Register) and len(facts.makers.get(one, ())) > 1 for one in made)
 
 
 def _parts(maker: Instruction, _: Register) -> list[Operand]:
