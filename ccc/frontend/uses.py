@@ -79,6 +79,14 @@ def accessed(whole: Node, turn: Node | None) -> list[Node]:
     return [node for one in through if (node := _bare(one)) is not None]
 
 
+def stored_to(bases: Iterable[Node], function: Node) -> list[Node]:
+    """Those of some pointers, arrays and members through which code writes right there."""
+    places = (one.child_by_field_name(updates.CHANGES[one.type])
+              for one in updates.assignments(function))  # fmt: skip
+    begins = {root.start_byte for one in places if (root := updates.root_of(one)) is not None}
+    return [one for one in bases if one.start_byte in begins]
+
+
 def reads_alike(head: Node, loop: Node) -> bool:
     """Whether the head of a loop reads memory, and in all iterations at one place, as far as its
     text tells."""

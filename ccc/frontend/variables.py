@@ -35,6 +35,7 @@ from ccc.frontend.uses import (
     only_read,
     own_of,
     referred,
+    stored_to,
     uninitialised,
 )
 
@@ -62,6 +63,8 @@ class Suspects(UpdatedVariables):
         kind: str = "",
         arm: str = "",
         case: Span | None = None,
+        *,
+        is_store: bool = False,
     ) -> list[str]:
         """The variables that a reason may speak of; those on the line at fault, if any are there,
         or else on that which calls what this is in.
@@ -75,6 +78,7 @@ class Suspects(UpdatedVariables):
             kind: the PTX type of what is made there, if that is of floating-point.
             arm: which arm of a branch is meant.
             case: where the case begins that is meant, if one is.
+            is_store: whether memory is meant that the line at fault writes.
         """
         placed = self._at(at)
         if placed is None:
@@ -83,17 +87,22 @@ class Suspects(UpdatedVariables):
         found = self._found(placed, about, places, kind, arm, case)
         every = ([node for node in found if self._is_on(node, line)] for line in places)
         number, here = next(((n, nodes) for n, nodes in enumerate(every) if nodes), (0, []))
+        written = stored_to(here, function) if is_store else []
         if number:  # it is done by a function, to what that gets
-            here = [node for node in here if not updates.is_changed(node)] or here
+            kept = [node for node in here if not updates.is_changed(node) and node not in written]
+            here = kept if kept or is_store else here
+        elif written:
+            here = written
         if not here and about == "atomic":
             return self.names(at, "written", places)
         if not here and about in _IN_MEMORY:
             plain = [*of_all(function, self._placement.root), *referred(function)]
             here = [node for node in plain if any(self._is_on(node, line) for line in places)]
         if about in _IN_MEMORY:
-            read = only_read(function, self._placement.blank, is_written=about == "written")
+            is_written = is_store or about == "written"
+            read = only_read(function, self._placement.blank, is_written=is_written)
             kept = [node for node in here if node.text not in read]
-            here = kept if kept or about == "written" else here
+            here = kept if kept or is_written else here
         copies = self._copied(placed, places, here, kind) if about == "carried" else []
         here = here if here or about in _IN_MEMORY else copies or found
         if about == "carried":

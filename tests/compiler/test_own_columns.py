@@ -282,3 +282,40 @@ NAME(const float *__restrict__ x, const int *__restrict__ key, float *y, float *
     told = [line for line in lines if "may lose" in line]
     assert [line.rpartition("[in ")[2] for line in told] == [f"{name}]" for name in RINGS]
     assert all("atomic" not in line for line in told)
+
+
+NAMED = {
+    "where_more_is_read": ("if (x[i] > tab[c]) tab[c] = x[i];", ' ("tab", '),
+    "of_one_line": (
+        "if (x[i] > tab[c]) { out[i] = tab[c]; tab[c] = x[key[i]]; }",
+        ' ("out" or "tab", ',
+    ),
+    "in_a_method": ("if (x[i] > 1) { out[i] = x[i]; ring.add(c, x[i]); }", " (k.cu:3, "),
+}
+
+
+def test_a_store_is_to_what_is_written_on_its_line(tmp_path: Path) -> None:
+    kernel = """struct Ring {
+    float *of;
+    __device__ void add(int at, float v) { of[at] += v; }
+};
+__global__ void NAME(const float *x, const int *key, float *tab, float *out, int n) {
+    const int t = blockIdx.x * blockDim.x + threadIdx.x;
+    Ring ring{tab};
+#pragma ccc for
+    for (int i = t; i < n; i += gridDim.x * blockDim.x) {
+        const int c = t * 16 + key[i];
+#pragma ccc if
+        CHANGE
+    }
+}
+"""
+    head, _, body = kernel.partition("__global__")
+    source = head + "".join(
+        f"__global__{body}".replace("NAME", name).replace("CHANGE", code)
+        for name, (code, _) in NAMED.items()
+    )
+    lines = said(source, tmp_path, Options(strategy=COLLECT))
+    told = [line for line in lines if "may lose" in line]
+    for line, (_, named) in zip(told, NAMED.values(), strict=True):
+        assert f"from what is read{named}" in line, line
