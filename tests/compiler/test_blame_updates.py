@@ -157,6 +157,26 @@ def test_memory_that_is_added_up_is_told_to_be_a_variable(clause: str, tmp_path:
     assert said(source, tmp_path, Options(strategy=COLLECT)) == []
 
 
+ROW = """__global__ void k(const float *x, const int *many, float *row, int w, int n) {
+    const int thread = blockIdx.x * blockDim.x + threadIdx.x;
+#pragma ccc for
+    for (int i = thread; i < n; i += gridDim.x * blockDim.x) {
+        float v = x[i];
+#pragma ccc while
+        for (int k = 0; k < many[i]; k++) { v *= 0.9f; row[thread * w + k] += v; }
+    }
+}
+"""
+
+
+def test_a_row_that_is_added_up_is_no_variable(tmp_path: Path) -> None:
+    (line,) = said(ROW, tmp_path, Options(strategy=COLLECT))
+    assert 'use the same memory, and are not independent ("row", k.cu:7, PTX line ' in line
+    assert "; use an atomic, or remove the annotation; or ask for strategy(flatten)" in line
+    source = ROW.replace("row[thread * w + k] += v", "atomicAdd(&row[thread * w + k], v)")
+    assert said(source, tmp_path, Options(strategy=COLLECT)) == []
+
+
 CHOSEN = """template <class T> __device__ T larger(T a, T b) { return a > b ? a : b; }
 __device__ float smaller(float a, float b) { if (a < b) return a; return b; }
 __device__ float lowest(float a, float b) { return smaller(a, b); }

@@ -126,6 +126,13 @@ class InvariantStores:
         """Whether all iterations of a thread use one address there, or a few."""
         return self._differing.isdisjoint(registers(operand_of(instruction, "addr")))
 
+    def goes_over_many(self, instruction: Instruction) -> bool:
+        """Whether each iteration does that anew at several places, in a loop inside."""
+        address = registers(operand_of(instruction, "addr"))
+        made = trace(address, self.facts.makers, lambda maker, _: maker.used()) or ()
+        every = (self.facts.makers.get(one, []) for one in made if isinstance(one, Register))
+        return any(len(each) > 1 and not self._inside.isdisjoint(each) for each in every)
+
     def stored_by(self, call: Handover) -> Iterator[tuple[Origin, list[Operand]]]:
         """Where a function stores whose address all iterations of a thread use: the names that this
         is made from, and the values of the caller."""

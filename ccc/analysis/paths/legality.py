@@ -266,6 +266,8 @@ IN_A_VARIABLE = (
     "use an atomic"
 )
 """Of memory that iterations only update as a reduction does: a reduction is of no memory."""
+BY_ATOMICS = "use an atomic, or remove the annotation"
+"""The same of several places, over which each iteration goes."""
 IN_A_COUNTER = "keep it in a variable, and write that back behind the loop"
 """Of memory that iterations count in, and read: the next iteration need not wait for that."""
 IN_ORDER = (
@@ -310,6 +312,8 @@ def check_independence(path: CheckedPath, invariant_stores: InvariantStores, fac
 
 def _kept(shared: Instruction, what: str, stores: InvariantStores, path: CheckedPath) -> str:
     """What to do about memory that iterations, or turns, update."""
+    are_many = stores.goes_over_many(shared)
     if stores.is_only_updated(shared):
-        return IN_A_VARIABLE
-    return IN_A_COUNTER if stores.is_counted(shared, path.entry) else IN_ORDER.format(what)
+        return BY_ATOMICS if are_many else IN_A_VARIABLE
+    is_counted = not are_many and stores.is_counted(shared, path.entry)
+    return IN_A_COUNTER if is_counted else IN_ORDER.format(what)

@@ -66,7 +66,8 @@ def own_columns(path: CheckedPath, stores: InvariantStores, facts: Facts) -> str
     fixed = [one for one in loads if stores.is_at_one_place(one)]
     others = ((one, _of_its_ring(one, fixed, facts)) for one in writes if one not in updates)
     for store, ring in [one for one in others if one[1]][:MOST_UPDATES]:
-        if own := _own(store, path, facts, ring):
+        met = [] if any(map(stores.goes_over_many, ring)) else ring
+        if own := _own(store, path, facts, met):
             return (
                 f"{_changes(store, *own)}, and all iterations of a thread read there{at(ring[0])}, "
                 "also while the task waits that writes; remove the annotation, if they need what "
@@ -120,8 +121,7 @@ def _own(
             seen |= found
             worklist += found
     own = sorted(one for one in names if SPECIAL_REGISTERS[one].varies == LANE)
-    met = [] if any(_is_one_of_many(one, facts) for one in ring) else ring
-    if not own or (counts and not comes_again(access, path, facts, met)):
+    if not own or (counts and not comes_again(access, path, facts, ring)):
         return None
     name = own[0].lstrip("%").replace("tid", "threadIdx")
     varies = {SPECIAL_REGISTERS[one].varies for one in names}
@@ -145,12 +145,6 @@ def _is_of_a_lane(read: Instruction, facts: Facts) -> bool:
     """Whether each lane reads for itself: no row of a table, of which it takes a column."""
     made = trace(registers(operand_of(read, "addr")), facts.makers, _parts) or ()
     return any(isinstance(one, Special) and one.register.varies == LANE for one in made)
-
-
-def _is_one_of_many(access: Instruction, facts: Facts) -> bool:
-    """Whether a loop inside goes over the places of an access."""
-    made = trace(registers(operand_of(access, "addr")), facts.makers, _parts) or ()
-    return any(isinstance(one, Register) and len(facts.makers.get(one, ())) > 1 for one in made)
 
 
 def _parts(maker: Instruction, _: Register) -> list[Operand]:
