@@ -1,4 +1,4 @@
-"""Operators of the text that compare structures: by which of their members."""
+"""What compares structures, operators of the text or those of C++: by which of their members."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
 _MEMBER = "field_expression"
+PAIRED = ["first", "second"]
+"""The members by which C++ compares pairs."""
 
 
 def compares(operator: Node, kind: bytes) -> bool:
@@ -34,3 +36,18 @@ def compared_by(operator: Node) -> list[str]:
         if node.type == _MEMBER and (field := node.child_by_field_name("field")) is not None
     ]
     return list(dict.fromkeys(found))
+
+
+def is_by_operator(statement: Node, name: str) -> bool:
+    """Whether no function compares a structure that a statement changes, but for those of the
+    library that take no other one for that."""
+    changes = updates.changes_of(statement, name.encode())
+    values = (updates.bare(one.child_by_field_name("right")) for one in changes)
+    return all(one.type != "call_expression" or _is_of_two(one) for one in values if one)
+
+
+def _is_of_two(call: Node) -> bool:
+    """Whether it is ``std::min(a, b)``."""
+    function, listed = (call.child_by_field_name(part) for part in ("function", "arguments"))
+    called = updates.LEAST_OR_MOST.fullmatch(updates.text_of(function) if function else b"")
+    return called is not None and listed is not None and len(listed.named_children) == 2

@@ -102,6 +102,11 @@ def are_two_halves(kind: bytes) -> bool | None:
     return bool(match[1]) if match else None
 
 
+def is_pair(kind: bytes, code: bytes) -> bool:
+    """Whether a type is the structure that C++ has of two."""
+    return _PAIR.fullmatch(meant(kind, code)) is not None
+
+
 def members_of(kind: bytes, code: bytes) -> bytes:
     """What a structure declares, which may be declared with its variable; empty if that is not
     known, or there are several of a name."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ccc.errors import Span
 from ccc.frontend import behind, chosen, elements, reductions, updates
 from ccc.frontend.classes import type_of_field
-from ccc.frontend.comparing import compared_by, compares
-from ccc.frontend.declared_types import floating_type, type_by_name
+from ccc.frontend.comparing import PAIRED, compared_by, compares, is_by_operator
+from ccc.frontend.declared_types import floating_type, is_pair, type_by_name
 from ccc.frontend.first_ones import FirstOne, first_ones
 from ccc.frontend.handed import HandedOver, by_own_methods, handed_over, passed_on
 from ccc.frontend.lambdas import outermost
@@ -116,13 +116,18 @@ class UpdatedVariables(MarkedStatements):
         return self.misuse(at, name, by) if by and by in updates.REDUCING else None
 
     def compared(self, at: Span, name: str) -> list[str]:
-        """The members by which an operator of the text compares a structure of a statement's
-        function; one alone if that is all that decides."""
+        """The members by which an operator compares a structure of a statement's function; one
+        alone if that is all that decides."""
         placed = self._at(at)
         kind = type_of(placed.statement, name.encode()) if placed else None
+        if placed is None or kind is None:
+            return []
         signs = (b"operator<", b"operator>", b"operator<=", b"operator>=")
-        called = [one for sign in signs for one in self._placement.functions(sign)] if kind else []
-        mine = [one for one in called if kind and compares(one, kind)]
+        called = (one for sign in signs for one in self._placement.functions(sign))
+        mine = [one for one in called if compares(one, kind)]
+        is_paired = not mine and is_pair(kind, self._placement.blank)
+        if is_paired and is_by_operator(placed.statement, name):
+            return PAIRED
         return list(dict.fromkeys(member for one in mine for member in compared_by(one)))
 
     def class_of_others(self, at: Span, name: str) -> str | None:

@@ -24,7 +24,7 @@ _OPERATORS = {"++": "+", "--": "+", "-=": "+"} | {
 _COMMUTING = ("+", "*", "&", "|", "^")
 REDUCING = ("+", "&", "|", "^", "min", "max")
 """What a reduction may be by, as users write it."""
-_LEAST_OR_MOST = re.compile(
+LEAST_OR_MOST = re.compile(
     rb"(?:(?:::)?(?:cuda::)?std)?(?:::)?(?:f|u|ll|ull)?(min|max)f?(?:<[^<>]*>)?"
 )
 """The functions of the C++ and CUDA libraries that give the less or the greater of two."""
@@ -130,7 +130,7 @@ def operator_in(name: bytes, value: Node, depth: int = _DEEPEST) -> str | None:
         return _chosen_by(name, *map(value.child_by_field_name, CHOICE))
     if value.type == "call_expression":
         function, listed = (value.child_by_field_name(part) for part in ("function", "arguments"))
-        called = _LEAST_OR_MOST.fullmatch(text_of(function) if function else b"")
+        called = LEAST_OR_MOST.fullmatch(text_of(function) if function else b"")
         given = [text_of(one) for one in listed.named_children] if listed else []
         if function and _FUSED.fullmatch(text_of(function)):
             return "+" if given[2:] == [name] else None

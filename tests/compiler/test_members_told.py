@@ -143,6 +143,19 @@ def test_the_members_of_a_pair_are_told_of(tmp_path: Path) -> None:
     assert said(named, tmp_path, Options(strategy=COLLECT)) == []
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("all_headers")
+@pytest.mark.parametrize("clause", ["", "reduction(min: b.first)"])
+def test_of_a_pair_that_is_compared_by_both_no_reduction_is_told(
+    clause: str, tmp_path: Path
+) -> None:
+    update = "{ Best c{cbrtf(x[i]), i}; if (c < b) b = c; }"
+    text = OF_LIBRARY.replace("b = better(b, Best{cbrtf(x[i]), i});", update)
+    (line,) = said(text.replace("CLAUSE", clause), tmp_path, Options(strategy=COLLECT))
+    assert 'no reduction serves "b", of which "first" and "second" decide what is kept; ' in line
+    assert line.endswith("ask there for strategy(tile(3)); else remove the annotation [in k]")
+
+
 VECTOR = """__device__ float2 operator+(float2 s, float2 t)
 { return make_float2(s.x + t.x, s.y + t.y); }
 __global__ void k(const float *x, float *y, int n) {
