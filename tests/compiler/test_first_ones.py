@@ -87,3 +87,29 @@ def test_what_is_denied_beside_a_comparison_is_in_order(test: str, tmp_path: Pat
     assert "reduction(min: d)" in line
     named = source.replace("CLAUSE", "reduction(min: d)")
     assert said(named, tmp_path, Options(strategy=COLLECT)) == []
+
+
+BEHIND_TURNS = """__global__ void k(const float *__restrict__ x, float *y, int n) {
+    float m = 1e30f; int at = 0;
+#pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        float b = 1e30f;
+#pragma ccc for variable
+        for (int j = 0; j < 16 + i % 40; j++) b = fminf(b, expf(x[j]) + x[i]);
+        y[i] = b;
+        if (b < m) { m = b; at = i; }
+    }
+    y[threadIdx.x] = m + at;
+}
+"""
+
+
+def test_what_is_set_with_the_least_behind_a_path_goes_with_it(tmp_path: Path) -> None:
+    (line,) = said(BEHIND_TURNS, tmp_path, Options(strategy=COLLECT))
+    clause = "reduction(min: m)"
+    assert '("at", k.cu:9, PTX line ' in line
+    assert (
+        f"; if the loop only keeps the least, say so on the loop of line 3: {clause}; or " in line
+    )
+    named = BEHIND_TURNS.replace("ccc for\n", f"ccc for {clause}\n")
+    assert said(named, tmp_path, Options(strategy=COLLECT)) == []

@@ -106,6 +106,9 @@ def _of_one(asked: Inquiry, name: str) -> Inquiry:
     operation = _operation(asked, name)
     if suspects.ends_loop(at, name):
         return with_what_ends(asked, name)
+    if (kept := suspects.goes_with(at, name)) and suspects.misuse(at, kept[1], kept[0]) is None:
+        others = [one for one in _others(asked, name) if one != kept]
+        return asked.with_clause(naming_all([kept, *others]) if others else keeping(*kept))
     if operation not in (None, *REDUCTIONS) and suspects.is_branch(at):
         return asked.with_clause(by_no_reduction(asked, name))
     if operation not in REDUCTIONS or suspects.is_index(at, name):
