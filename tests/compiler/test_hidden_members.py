@@ -117,6 +117,18 @@ def test_of_a_class_of_which_nobody_knows_the_members_none_is_named(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("all_headers")
+def test_of_one_that_methods_nobody_knows_change_none_is_named(tmp_path: Path) -> None:
+    source = OF_OTHERS.partition("__global__")
+    text = "#include <cuda/std/array>\n" + "".join(source[1:]).replace("CLAUSE", "")
+    text = text.replace("Pair<float> z", "cuda::std::array<float, 2> z{}").replace("w -= v.x", "")
+    text = text.replace("Pair<float> v; v.x = logf(x[i]); z += v", "z.front() += logf(x[i])")
+    (line,) = said(text.replace("z.x + z.y", "z[0]"), tmp_path, Options(strategy=COLLECT))
+    assert '; no reduction names "z", which is a cuda::std::array<float, 2>: update plain' in line
+    assert "(+: z)" not in line
+
+
+@pytest.mark.slow
 def test_elements_beside_one_of_such_a_class_are_told_of_with_it(tmp_path: Path) -> None:
     source = OF_OTHERS.replace("CLAUSE", "").replace("w = 0;", "w[2] = {0, 0};")
     source = source.replace("w -=", "w[0] +=").replace("+ w;", "+ w[0] + w[1];")

@@ -61,12 +61,14 @@ def of_members(asked: Inquiry) -> Inquiry:
 def _of_others(asked: Inquiry) -> str | None:
     """What to do about a variable of a class of a library, if one may be meant, with the clauses
     that others need."""
+    arrays = [*asked.suspects.elements(asked.at, asked.names)]
     for name in dict.fromkeys((*asked.names, *declared_in(asked))):
         kind = asked.suspects.class_of_others(asked.at, name)
         by = asked.suspects.operation(asked.at, name) if kind else None
+        if kind and by is None and name in asked.names and name not in arrays:
+            by = next(iter(asked.proven), None)  # by methods that nobody knows
         if by in REDUCING:
             others = served(asked, [one for one in asked.names if one != name])
-            arrays = [*asked.suspects.elements(asked.at, asked.names)]
             more, whose = (f", or elements of {all_of(arrays)}", "their") if arrays else ("", "its")
             clauses = clauses_of([*others, (by, "variables")])
             return _OTHERS.format(name, kind, more, whose, clauses) + else_remove(asked)
