@@ -227,6 +227,32 @@ NAME(const float *__restrict__ x, const int *__restrict__ key, float *y, int n) 
     assert all(" and from what is read (" in line for line in told)
 
 
+ELSEWHERE = {
+    "relaxed": "if (mine[row[i]] + x[i] < mine[i & 7]) mine[i & 7] = mine[row[i]] + x[i];",
+    "the_least_of_them": "int w = mine[0] < mine[1]; if (x[i] > mine[w]) mine[w] = x[i];",
+    "swapped": "float u = mine[row[i]]; mine[row[i]] = mine[row[i + 1]]; mine[row[i + 1]] = u;",
+}
+
+
+def test_where_one_place_is_made_of_another_no_atomic_is_advised(tmp_path: Path) -> None:
+    kernel = """__global__ void NAME(const float *x, const int *row, float *y, int n) {
+    const int thread = blockIdx.x * blockDim.x + threadIdx.x;
+    float *mine = y + 64 * thread;
+#pragma ccc for
+    for (int i = 0; i < n; ++i) {
+#pragma ccc if
+        if (x[i * 64 + thread] > 0.9f) { CHANGE }
+    }
+}
+"""
+    every = ELSEWHERE.items()
+    source = "".join(kernel.replace("NAME", one).replace("CHANGE", code) for one, code in every)
+    lines = said(source, tmp_path, Options(strategy=COLLECT))
+    told = [line for line in lines if "may lose" in line]
+    assert [line.rpartition("[in ")[2] for line in told] == [f"{name}]" for name in ELSEWHERE]
+    assert all("; remove the annotation, if they need what it writes [in" in line for line in told)
+
+
 RINGS = {
     "filled_by_a_counter": ("mine[0] + mine[1]", "mine[head++ & 3] = t;"),
     "by_the_iteration": ("mine[0] + mine[1]", "mine[i & 3] = t;"),

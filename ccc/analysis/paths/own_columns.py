@@ -58,6 +58,8 @@ def own_columns(path: CheckedPath, stores: InvariantStores, facts: Facts) -> str
     updates = [one for one in writes if _place(one) in read]
     for store in updates[:MOST_UPDATES]:
         if own := _own(store, path, facts):
+            if elsewhere := _made_of(store, loads, facts):
+                return _read_there(store, own, elsewhere)
             return (
                 f"{_changes(store, *own)}, and tasks of one thread, which have its {own[0]}, may "
                 "run at the same time; use an atomic operation where two of them may come to one "
@@ -68,12 +70,15 @@ def own_columns(path: CheckedPath, stores: InvariantStores, facts: Facts) -> str
     for store, ring in [one for one in others if one[1]][:MOST_UPDATES]:
         met = [] if any(map(stores.goes_over_many, ring)) else ring
         if own := _own(store, path, facts, met):
-            return (
-                f"{_changes(store, *own)}, and all iterations of a thread read there{at(ring[0])}, "
-                "also while the task waits that writes; remove the annotation, if they need what "
-                "it writes"
-            )
+            return _read_there(store, own, ring)
     return None
+
+
+def _read_there(store: Instruction, own: tuple[str, str], reads: Sequence[Instruction]) -> str:
+    return (
+        f"{_changes(store, *own)}, and other iterations of the thread read there{at(reads[0])}, "
+        "also while the task waits that writes; remove the annotation, if they need what it writes"
+    )
 
 
 def _changes(store: Instruction, name: str, more: str) -> str:
@@ -83,6 +88,14 @@ def _changes(store: Instruction, name: str, more: str) -> str:
 def _place(access: Instruction) -> tuple[str, Address] | None:
     address = operand_of(access, "addr")
     return (access.space, address) if isinstance(address, Address) else None
+
+
+def _made_of(store: Instruction, loads: Sequence[Instruction], facts: Facts) -> list[Instruction]:
+    """What a store writes is made of, at other places of the same memory, or where: no atomic
+    operation does that."""
+    mine, used = roots(store, facts), trace(store.used(), facts.makers, lambda one, _: one.used())
+    read = [one for one in loads if not (used or frozenset()).isdisjoint(one.defined())]
+    return [one for one in read if _place(one) != _place(store) and mine == roots(one, facts)]
 
 
 def _of_its_ring(
