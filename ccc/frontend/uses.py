@@ -79,10 +79,12 @@ def accessed(whole: Node, turn: Node | None) -> list[Node]:
     return [node for one in through if (node := _bare(one)) is not None]
 
 
-def stored_to(bases: Iterable[Node], function: Node) -> list[Node]:
-    """Those of some pointers, arrays and members through which code writes right there."""
-    places = (one.child_by_field_name(updates.CHANGES[one.type])
-              for one in updates.assignments(function))  # fmt: skip
+def stored_to(bases: Iterable[Node], function: Node, *, is_plain: bool = False) -> list[Node]:
+    """Those of some pointers, arrays and members through which code writes right there; if that is
+    plain, without reading there, too."""
+    every = updates.assignments(function)
+    kept = [one for one in every if not is_plain or any(part.type == "=" for part in one.children)]
+    places = (one.child_by_field_name(updates.CHANGES[one.type]) for one in kept)
     begins = {root.start_byte for one in places if (root := updates.root_of(one)) is not None}
     return [one for one in bases if one.start_byte in begins]
 

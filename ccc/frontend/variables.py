@@ -114,6 +114,15 @@ class Suspects(UpdatedVariables):
             return OwnArrays(function, self._placement.blank).names(here)
         return _members(here) if about == "handed" else _texts(here)
 
+    def read_through(self, at: Span, names: Iterable[str]) -> list[str]:
+        """Those of some pointers and arrays by which the function around a statement also reads."""
+        placed = self._at(at)
+        function = function_around(placed.statement) if placed else None
+        every = accessed(function, None) if function else []
+        written = stored_to(every, function, is_plain=True) if function else []
+        read = _texts(node for node in every if node not in written)
+        return [one for one in names if one in read]
+
     def _found(
         self,
         placed: Placed,

@@ -314,7 +314,7 @@ NAMED = {
     "where_more_is_read": ("if (x[i] > tab[c]) tab[c] = x[i];", ' ("tab", '),
     "of_one_line": (
         "if (x[i] > tab[c]) { out[i] = tab[c]; tab[c] = x[key[i]]; }",
-        ' ("out" or "tab", ',
+        ' ("tab", ',
     ),
     "in_a_method": ("if (x[i] > 1) { out[i] = x[i]; ring.add(c, x[i]); }", " (k.cu:3, "),
 }

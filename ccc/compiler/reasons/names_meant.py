@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ccc.analysis.paths.induction import LAST_TURN
+from ccc.analysis.paths.own_columns import OWN_COLUMNS
 from ccc.compiler.reasons.inquiry import Inquiry
 from ccc.compiler.reasons.topics import TOO_EARLY, Topic
 from ccc.frontend import spellings
@@ -38,6 +39,8 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
         names = _flags(asked) or names
     if topic in _IN_MEMORY:
         names = _of_type(asked, names)
+    if reason.says(OWN_COLUMNS):  # of what is read in the loop, too
+        names = asked.suspects.read_through(asked.at, names) or names
     if reason.says(LAST_TURN):
         names = _read_outside(asked, names, kind)
     if is_early:  # rests may hand on what they like
