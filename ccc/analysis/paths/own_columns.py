@@ -19,7 +19,7 @@ number of the block, too, and at other places for a neighbour that has another k
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ccc.analysis.defuse import trace
 from ccc.analysis.facts import Facts
@@ -65,9 +65,9 @@ def own_columns(path: CheckedPath, stores: InvariantStores, facts: Facts) -> str
                 "run at the same time; use an atomic operation where two of them may come to one "
                 "place, or remove the annotation"
             )
-    fixed = [one for one in loads if stores.is_at_one_place(one)]
-    others = ((one, _of_its_ring(one, fixed, facts)) for one in writes if one not in updates)
-    for store, ring in [one for one in others if one[1]][:MOST_UPDATES]:
+    others = [one for one in writes if _place(one) not in read]
+    fixed = filter(stores.is_at_one_place, loads)
+    for store, ring in _rings(others, fixed, facts)[:MOST_UPDATES]:
         met = [] if any(map(stores.goes_over_many, ring)) else ring
         if own := _own(store, path, facts, met):
             return _read_there(store, own, ring)
@@ -98,12 +98,15 @@ def _made_of(store: Instruction, loads: Sequence[Instruction], facts: Facts) -> 
     return [one for one in read if _place(one) != _place(store) and mine == roots(one, facts)]
 
 
-def _of_its_ring(
-    store: Instruction, fixed: Sequence[Instruction], facts: Facts
-) -> tuple[Instruction, ...]:
-    """Those of the loads at one place that may read what a store writes in other iterations."""
-    mine = roots(store, facts)
-    return tuple(one for one in fixed if mine and roots(one, facts) == mine)
+def _rings(
+    writes: Iterable[Instruction], fixed: Iterable[Instruction], facts: Facts
+) -> list[tuple[Instruction, list[Instruction]]]:
+    """Those stores of which loads that all iterations make at one place may read what they write in
+    other iterations, and these loads."""
+    loads: dict[frozenset[str] | None, list[Instruction]] = {}
+    for one in fixed:
+        loads.setdefault(roots(one, facts), []).append(one)
+    return [(one, loads[mine]) for one in writes if (mine := roots(one, facts)) and mine in loads]
 
 
 def _own(
