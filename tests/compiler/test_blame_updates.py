@@ -177,6 +177,16 @@ def test_a_row_that_is_added_up_is_no_variable(tmp_path: Path) -> None:
     assert said(source, tmp_path, Options(strategy=COLLECT)) == []
 
 
+def test_a_counter_in_memory_is_one_though_nvcc_counts_in_the_number_of_the_thread(
+    tmp_path: Path,
+) -> None:
+    source = ROW.replace("const int *many", "int *many").partition("#pragma ccc while")[0]
+    source = source.replace("int thread =", "int t =").replace("i = thread", "i = t")
+    source += "#pragma ccc if\nif (v > 0.9f) row[t * 64 + many[t]++] = expf(v);\n    }\n}\n"
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert line.endswith("; keep it in a variable, and write that back behind the loop [in k]")
+
+
 CHOSEN = """template <class T> __device__ T larger(T a, T b) { return a > b ? a : b; }
 __device__ float smaller(float a, float b) { if (a < b) return a; return b; }
 __device__ float lowest(float a, float b) { return smaller(a, b); }

@@ -128,10 +128,13 @@ class InvariantStores:
 
     def goes_over_many(self, instruction: Instruction) -> bool:
         """Whether each iteration does that anew at several places, in a loop inside."""
-        address = registers(operand_of(instruction, "addr"))
-        made = trace(address, self.facts.makers, lambda maker, _: maker.used()) or ()
-        every = (self.facts.makers.get(one, []) for one in made if isinstance(one, Register))
-        return any(len(each) > 1 and not self._inside.isdisjoint(each) for each in every)
+        made = trace(
+            registers(operand_of(instruction, "addr")),
+            self.facts.makers,
+            lambda maker, _: maker.used() if maker in self._inside else (),
+        )
+        every = (self.facts.makers.get(one, []) for one in made or () if isinstance(one, Register))
+        return any(len(self._inside.intersection(each)) > 1 for each in every)
 
     def stored_by(self, call: Handover) -> Iterator[tuple[Origin, list[Operand]]]:
         """Where a function stores whose address all iterations of a thread use: the names that this
