@@ -11,6 +11,7 @@ from ccc.compiler.context_names import ContextNames
 from ccc.compiler.function_texts import FunctionTexts
 from ccc.compiler.lines import LineTable
 from ccc.compiler.loops_left import loops_around, with_ways_out
+from ccc.compiler.other_arms import with_others_in_mind
 from ccc.compiler.reasons.inquiry import Inquiry
 from ccc.compiler.reasons.reason import Reason
 from ccc.compiler.reasons.steps import told, told_of_gain
@@ -51,7 +52,8 @@ class Blame:
         loops = loops_around(mine)
         both = zip(mine, loops, strict=True)
         told = [self._told(remark, (loop or remark).position) for remark, loop in both]
-        return with_ways_out(told, [loop and told[mine.index(loop)] for loop in loops])
+        outer = [loop and told[mine.index(loop)] for loop in loops]
+        return with_others_in_mind(with_ways_out(told, outer))
 
     def _told(self, remark: Remark, meant: Span) -> Remark:
         """A remark, with what is known of the source in it; its reason is about a path there."""

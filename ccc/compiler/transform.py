@@ -12,6 +12,7 @@ from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.compiler.advice import advised
 from ccc.compiler.loops_left import loops_around, with_ways_out
 from ccc.compiler.module import ModuleContext
+from ccc.compiler.other_arms import short_ones_need_nothing, with_others_in_mind
 from ccc.compiler.outcome import FunctionOutcome, Outcomes
 from ccc.compiler.requests import Requests
 from ccc.diagnostics import complaints
@@ -250,6 +251,7 @@ class _Rewriting:
         is_called = self.context.is_called(function)
         remarks = [advised(one, kernel.annotations, is_called=is_called) for one in records]
         remarks = with_ways_out(remarks, loops_around(remarks))
+        remarks = with_others_in_mind([*short_ones_need_nothing(records, remarks)])
         told = tuple(zip((one.marker for one in records), remarks, strict=True))
         if not is_new and self.known is None:  # what is counted is the code as it stays
             kernel = self.context.prepare(piece, frozenset(), {})

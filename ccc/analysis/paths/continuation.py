@@ -149,6 +149,13 @@ def _refuse_nothing(path: CheckedPath, facts: Facts) -> NoReturn:
     )
 
 
+def is_cheap(labels: frozenset[str], facts: Facts) -> bool:
+    """Whether blocks do no more than make a few values, once."""
+    made = [i for i in instructions_of(labels & facts.blocks.keys(), facts) if not i.is_terminator]
+    turns = any(loop.header in labels for loop in facts.loops)
+    return len(made) <= CHEAP_SLICE and not (turns or any(map(has_side_effect, made)))
+
+
 def _carries_on(path: CheckedPath, facts: Facts) -> bool:
     """Whether an iteration of the annotated loop leaves something that turns of the loop around the
     path make for the next one: no reduction serves what those hand on among themselves alone."""

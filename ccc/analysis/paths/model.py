@@ -100,11 +100,13 @@ class FoundPath:
 @dataclass(frozen=True, eq=False, repr=False)
 class LeftPath(FoundPath):
     """A path that cannot be collected, with the ``reason``, the loop around it if any, and why not
-    ``alone``, without the rest of its iteration, either, where that was asked."""
+    ``alone``, without the rest of its iteration, either, where that was asked. One that
+    ``is_short`` does nothing but make a few values: its lane had better do that anyway."""
 
     reason: str
     loop: FoundLoop | None = None
     alone: str = ""
+    is_short: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
