@@ -144,7 +144,9 @@ class Annotations:
         if PLACES[pragma.directive][1] == LOOPS and (loop := self._loop_in_line(statement)):
             at = begin = loop.start_byte
             statement = loop
-        self.placement.placed.append(Placed(number, match, pragma, known, at, statement, begin))
+        whole = self.placement.names.structures(pragma, statement)
+        made = Placed(number, match, pragma, known, at, statement, begin, whole)
+        self.placement.placed.append(made)
 
     def _statement(self, at: int) -> Node | None:
         """The outermost statement that begins at ``at``."""

@@ -7,7 +7,7 @@ name in code that the user has not written.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,9 +29,12 @@ from ccc.frontend.syntax import (
     is_number,
     type_of,
 )
+from ccc.frontend.targets import handed_anyhow
 
 if TYPE_CHECKING:
     from ccc.frontend.placement import Placed
+    from ccc.frontend.pragmas import Pragma
+    from ccc.frontend.structures import DeclaredStructure
     from ccc.frontend.syntax import Node
 
 _ACCESS = re.compile(r"\.|->")
@@ -43,9 +46,6 @@ _SUMS = ("+", "^")
 _FLAGS = ("&", "|")
 """Those by which flags are cleared and set."""
 _BRANCHES = ("if_statement", "switch_statement")
-_INSTEAD_OF_HIDDEN = (
-    "update plain variables in place of its members, or make them public, and name these"
-)
 _NO_VARIABLE = "the loop uses as a pointer or an array; name variables, one for each element"
 
 
@@ -64,11 +64,20 @@ class ClauseNames:
         code: the text.
         blank: the same with spaces for whatever is not the user's and for pragmas.
         macros: the macros that it may use, None where they are expanded.
+        functions: gives those of the text that have a plain name.
     """
 
-    def __init__(self, root: Node, code: bytes, blank: bytes, macros: Mapping[str, str] | None):
+    def __init__(
+        self,
+        root: Node,
+        code: bytes,
+        blank: bytes,
+        macros: Mapping[str, str] | None,
+        functions: Callable[[bytes], Sequence[Node]],
+    ):
         self._root = root
         self._code = code
+        self._functions = functions
         self._blank = blank
         self._macros = {macro.encode() for macro in macros or ()}
         self._has_headers = macros is not None and _INCLUDE.search(blank) is not None
@@ -257,22 +266,21 @@ class ClauseNames:
         names = (name for _, name in placed.pragma.reductions)
         return [name for name in names if uses.get(name) and all(map(fits, uses[name]))]
 
+    def structures(self, pragma: Pragma, statement: Node) -> dict[str, DeclaredStructure]:
+        """The variables of reductions that are structures, by their names."""
+        kinds = {name: type_of(statement, name.encode()) for _, name in pragma.reductions}
+        found = {n: structure_of(kind, self._blank) for n, kind in kinds.items() if kind}
+        return {n: one for n, one in found.items() if one and (one.open or one.private)}
+
     def _whole_structure(self, placed: Placed) -> Iterator[WrongName]:
         """What to name in place of a structure."""
-        from ccc.frontend.pragmas import REDUCTIONS  # noqa: PLC0415 - loads Lark
-
-        signs = {ptx: sign for sign, ptx in REDUCTIONS.items()}
-        for by, name in placed.pragma.reductions:
-            kind = type_of(placed.statement, name.encode())
-            whole = structure_of(kind, self._blank) if kind else None
-            if whole is not None and (whole.open or whole.private):
-                members = ", ".join(f"{name}.{one}" for one in whole.open)
-                named = f"name the members that the loop updates: reduction({signs[by]}: {members})"
-                instead = named if members else _INSTEAD_OF_HIDDEN
-                yield WrongName(
-                    f'the reduction has no effect on "{name}", which is a structure; {instead}',
-                    name,
-                )
+        calls = handed_anyhow(placed.statement, self._functions) if placed.structures else []
+        updated = reductions.updated(placed.statement, calls) if placed.structures else []
+        for ptx, name in placed.pragma.reductions:
+            if whole := placed.structures.get(name):
+                told = f'the reduction has no effect on "{name}", which is a structure'
+                instead = whole.named_instead(name, reductions.written(ptx), updated)
+                yield WrongName(f"{told}; {instead}", name)
 
     def _hidden(self, placed: Placed) -> WrongName | None:
         """What is wrong with a reduction of a member that only methods may name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,7 @@ from ccc.ir.markers import PROMISE
 
 if TYPE_CHECKING:
     from ccc.frontend.pragmas import DirectiveKind, Pragma
+    from ccc.frontend.structures import DeclaredStructure
     from ccc.frontend.syntax import Node
 
 _NOT_AT_RUN_TIME = re.compile(rb"if\s*(constexpr\b|!?\s*consteval\b)")
@@ -81,6 +82,13 @@ class Placed:
     at: int  # where the statement begins
     statement: Node
     begin: int  # where markers before it go: at the pragma, as long as nothing stands between
+    structures: Mapping[str, DeclaredStructure] = field(default_factory=dict)
+    """The variables of its reductions that are structures, of which only members can be such."""
+
+    @property
+    def reductions(self) -> list[tuple[str, str]]:
+        """The operations and the variables of its reductions that can be such."""
+        return [one for one in self.pragma.reductions if one[1] not in self.structures]
 
     @property
     def name(self) -> str:
@@ -158,7 +166,7 @@ class Placement:
         self.macros = macros
         self.source = source
         self.placed: list[Placed] = []
-        self.names = ClauseNames(root, code, blank, macros)
+        self.names = ClauseNames(root, code, blank, macros, self.functions)
 
     def misplaced(self, placed: Placed) -> str | None:
         """What is wrong with the place of a pragma, and what to do about it."""

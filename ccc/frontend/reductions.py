@@ -24,6 +24,14 @@ _AGAIN = ("&", "|")
 _IsFloat = Callable[["Node", bytes], bool]
 
 
+def clauses_of(variables: Iterable[tuple[str, str]]) -> str:
+    """The clauses for operations and variables; empty if there are none."""
+    by_operation: dict[str, list[str]] = {}
+    for operation, name in variables:
+        by_operation.setdefault(operation, []).append(name)
+    return " ".join(f"reduction({op}: {', '.join(by)})" for op, by in by_operation.items())
+
+
 def served(
     loops: Sequence[Placed],
     handed: Callable[[Node], Iterable[HandedOver]],
@@ -33,7 +41,7 @@ def served(
     integers that are updated as those."""
     found: set[str] = set()
     for loop in loops:
-        named = {(written(ptx), name) for ptx, name in loop.pragma.reductions}
+        named = {(written(ptx), name) for ptx, name in loop.reductions}
         calls = list(handed(loop.statement))
         operations = {by for by, _ in named}
         named |= {
@@ -77,6 +85,14 @@ def first(statement: Node, name: str) -> str | None:
     """The operation by which a statement first updates a variable as a reduction does."""
     made = (one for one, base in updates.changes(statement) if _text(updates.name_of(base)) == name)
     return next(filter(None, map(updates.operation, made)), None)
+
+
+def updated(loop: Node, calls: Sequence[HandedOver]) -> list[tuple[str, str]]:
+    """The variables with which a loop does nothing but to update them as a reduction does, and by
+    which operations."""
+    every = [(by, _text(name)) for by, name in _updated(loop, calls)]
+    every += updates.extremes(loop)
+    return [one for one in dict.fromkeys(every) if misuse(loop, one[1], one[0], calls) is None]
 
 
 def _known(calls: Iterable[HandedOver], name: str, by: str) -> set[int]:

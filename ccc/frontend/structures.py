@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from ccc.frontend.declared_types import meant, members_of, numbers_in, numbers_of
+from ccc.frontend.reductions import clauses_of
 from ccc.frontend.remembered import remembered
 from ccc.frontend.syntax import closing_brace, is_number
 
@@ -17,6 +18,10 @@ _TEMPLATE = re.compile(rb"\btemplate\s*<([^<>]*)>\s*$")
 _ANGLES = re.compile(rb"<[^<>]*>")
 _INNER = re.compile(rb"\{[^{}]*\}")
 _ARRAY = re.compile(rb"\b(\w+)\s*(?:\[[^\[\]]*\]\s*)+(?=[,;=])")
+
+_INSTEAD_OF_HIDDEN = (
+    "update plain variables in place of its members, or make them public, and name these"
+)
 
 
 class DeclaredStructure(NamedTuple):
@@ -35,6 +40,23 @@ class DeclaredStructure(NamedTuple):
     def hides(self, member: str) -> bool:
         """Whether only its methods may name a member."""
         return re.search(rb"\b%s\b" % re.escape(member.encode()), self.private) is not None
+
+    def named_instead(self, name: str, by: str, updated: Collection[tuple[str, str]]) -> str:
+        """What to name in a clause in place of a variable that is one.
+
+        Args:
+            name: the variable.
+            by: the operation with which it is named.
+            updated: what the loop updates, and by which operations.
+        """
+        every = [f"{name}.{one}" for one in self.open]
+        clauses = [one for one in updated if one[1] in every]
+        if clauses or (by, name) in updated or len(every) == 1:
+            told = clauses_of(clauses or [(by, one) for one in every])
+            return f"name the members that the loop updates: {told}"
+        if every:
+            return f"name those of {', '.join(every)} that the loop updates by {by}, in its place"
+        return _INSTEAD_OF_HIDDEN
 
 
 @remembered

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ccc.frontend import lambdas, updates
-from ccc.frontend.handed import HandedOver, Update, passed_on
+from ccc.frontend.handed import HandedOver, Update, by_own_methods, handed_over, passed_on
 from ccc.frontend.remembered import remembered
 from ccc.frontend.syntax import declared_in, identifiers_in
 
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ccc.frontend.syntax import Node
+
+
+def handed_anyhow(tree: Node, functions: Callable[[bytes], Sequence[Node]]) -> list[HandedOver]:
+    """What a tree hands to functions, as an argument, as their object, or through pointers."""
+    ways = (handed_over, by_own_methods, through_pointers)
+    return [one for way in ways for one in way(tree, functions)]
 
 
 @remembered

@@ -11,13 +11,13 @@ from ccc.frontend.classes import type_of_field
 from ccc.frontend.comparing import PAIRED, compared_by, compares, is_by_operator
 from ccc.frontend.declared_types import floating_type, is_pair, type_by_name
 from ccc.frontend.first_ones import FirstOne, first_ones
-from ccc.frontend.handed import HandedOver, by_own_methods, handed_over, passed_on
+from ccc.frontend.handed import HandedOver, passed_on
 from ccc.frontend.lambdas import outermost
 from ccc.frontend.marked_statements import MarkedStatements
 from ccc.frontend.naming import is_numbered_by
 from ccc.frontend.structures import DeclaredStructure, structure_of
 from ccc.frontend.syntax import declared_in, function_around, type_of
-from ccc.frontend.targets import places_led_to, through_pointers
+from ccc.frontend.targets import handed_anyhow, places_led_to
 from ccc.frontend.ties import ties_in
 from ccc.frontend.uses import in_shared, is_held, may_be_wide, own_of
 
@@ -47,7 +47,7 @@ class UpdatedVariables(MarkedStatements):
         return {
             name: self.misuse(at, name, reductions.written(ptx))
             for loop in loops[-1:]
-            for ptx, name in loop.pragma.reductions
+            for ptx, name in loop.reductions
             if name not in served
         }
 
@@ -55,6 +55,10 @@ class UpdatedVariables(MarkedStatements):
         """The operations of the reductions of the annotated loop around a statement."""
         every = (ptx for loop in self._loops(at)[-1:] for ptx, _ in loop.pragma.reductions)
         return set(map(reductions.written, every))
+
+    def whole_structures(self, at: Span) -> set[str]:
+        """The structures that the clauses of the annotated loop around a statement name."""
+        return {name for loop in self._loops(at)[-1:] for name in loop.structures}
 
     def _loops(self, at: Span) -> list[Placed]:
         """The annotated loops around a statement, or that itself if it has none."""
@@ -87,7 +91,7 @@ class UpdatedVariables(MarkedStatements):
         found, loops = self.statements(at), self._loops(at)
         handed = self._handed(found[1]) if found else ()
         calls = {one.base.start_byte for one in handed if one.function}
-        every = ((ptx, name) for loop in loops[-1:] for ptx, name in loop.pragma.reductions)
+        every = ((ptx, name) for loop in loops[-1:] for ptx, name in loop.reductions)
         uses = {name: self._misuse(at, name, reductions.written(ptx)) for ptx, name in every}
         return [name for name, use in uses.items() if use is not None and use.start_byte in calls]
 
@@ -168,7 +172,7 @@ class UpdatedVariables(MarkedStatements):
         if whole is None:
             return [(by, name)]
         members = [] if whole.arrays or whole.private else whole.open
-        named = {one for loop in self._loops(at) for _, one in loop.pragma.reductions}
+        named = {one for loop in self._loops(at) for _, one in loop.reductions}
         return [(by, full) for one in members if (full := f"{name}.{one}") not in named]
 
     def unnamed_handed_on(self, at: Span, *, beside: bool = True) -> list[tuple[str, str]]:
@@ -199,7 +203,7 @@ class UpdatedVariables(MarkedStatements):
         is_float: Callable[[Node, bytes], bool],
     ) -> list[tuple[str, str]]:
         """The same, also of those that a loop does more with."""
-        own = {name.encode() for loop in loops for _, name in loop.pragma.reductions}
+        own = {name.encode() for loop in loops for _, name in loop.reductions}
         own |= {name for name, _ in declared_in(statement)}
         return reductions.unnamed(statement, own, made, self._handed(statement), is_float)
 
@@ -421,9 +425,7 @@ class UpdatedVariables(MarkedStatements):
     def _handed(self, tree: Node) -> Sequence[HandedOver]:
         """What a tree hands to functions; a loop is asked for each of its variables."""
         if tree not in self._calls:
-            ways = (handed_over, by_own_methods, through_pointers)
-            every = (way(tree, self._placement.functions) for way in ways)
-            self._calls[tree] = [one for found in every for one in found]
+            self._calls[tree] = handed_anyhow(tree, self._placement.functions)
         return self._calls[tree]
 
     def _led_to(self, tree: Node) -> Iterator[HandedOver]:

@@ -406,7 +406,7 @@ class Suspects(UpdatedVariables):
         """The floating-point variables that a loop adds up, and does not say so."""
         statement = placed.statement
         own = {name for name, _ in declared_in(statement)}
-        own |= {name.encode() for _, name in placed.pragma.reductions}
+        own |= {name.encode() for _, name in placed.reductions}
         return [
             base
             for change, base in updates.changes(statement)

@@ -156,6 +156,30 @@ def test_of_a_pair_that_is_compared_by_both_no_reduction_is_told(
     assert line.endswith("ask there for strategy(tile(3)); else remove the annotation [in k]")
 
 
+KEPT = """struct Best { float d; int id;
+__device__ void offer(float x, int k) { if (x < d) { d = x; id = k; } } };
+__global__ void k(const float *x, float *y, int n) {
+    Best b{1e30f, -1};
+#pragma ccc for CLAUSE
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0) b.offer(cbrtf(x[i]), i);
+    }
+    y[threadIdx.x] = b.d + b.id;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", [KEPT, OF_LIBRARY])
+@pytest.mark.usefixtures("all_headers")
+def test_who_names_a_structure_is_told_as_who_names_nothing(source: str, tmp_path: Path) -> None:
+    (without,) = said(source.replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
+    named = source.replace("CLAUSE", "reduction(min: b)")
+    _, line = said(named, tmp_path, Options(strategy=COLLECT))
+    assert line == without
+
+
 VECTOR = """__device__ float2 operator+(float2 s, float2 t)
 { return make_float2(s.x + t.x, s.y + t.y); }
 __global__ void k(const float *x, float *y, int n) {

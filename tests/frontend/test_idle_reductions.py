@@ -62,19 +62,47 @@ def test_a_reduction_of_what_a_number_is_made_of_before_the_loop() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "members"),
-    [("template <class T> struct Acc { T v; int n; };", "acc.v, acc.n"),
-     ("template <class T> struct Acc { float v; T by; };", "acc.v")],
-)  # fmt: skip
-def test_a_reduction_of_all_of_what_a_template_makes(kind: str, members: str) -> None:
+    ("kind", "instead"),
+    [
+        (
+            "template <class T> struct Acc { T v; int n; };",
+            "name those of acc.v, acc.n that the loop updates by +, in its place",
+        ),
+        (
+            "template <class T> struct Acc { T v; };",
+            "name the members that the loop updates: reduction(+: acc.v)",
+        ),
+    ],
+)
+def test_a_reduction_of_all_of_what_a_template_makes(kind: str, instead: str) -> None:
     text = loop("acc.feed(x[i]);\n#pragma ccc if\nif (a) { b(); }")
     text = text.replace("ccc for", "ccc for reduction(+: acc)")
     text = text.replace("#pragma", "Acc<float> acc;\n#pragma", 1)
     (warning,) = mark(kind + text, "k.cu").warnings
-    assert (
-        f"which is a structure; name the members that the loop updates: reduction(+: {members}"
-        in str(warning)
-    )
+    assert f"which is a structure; {instead}" in str(warning)
+
+
+@pytest.mark.parametrize(
+    ("updates", "clauses"),
+    [
+        (
+            "acc.v += x[i]; acc.n++; if (x[i] < acc.lo) { acc.lo = x[i]; acc.at = i; }",
+            "reduction(+: acc.v, acc.n) reduction(min: acc.lo)",
+        ),
+        ("acc.offer(x[i], i);", "reduction(min: acc.lo)"),
+        ("acc.n ^= i; acc.n += 1; acc.at |= i;", "reduction(|: acc.at)"),
+    ],
+)
+def test_members_of_a_structure_are_named_by_their_own_operations(
+    updates: str, clauses: str
+) -> None:
+    kind = "struct A { float v, lo; int n, at; void offer(float x, int i) "
+    kind += "{ if (x < lo) { lo = x; at = i; } } };"
+    text = loop(f"{updates}\n#pragma ccc if\nif (a) {{ b(); }}")
+    text = text.replace("ccc for", "ccc for reduction(+: acc)")
+    (warning,) = mark(kind + text.replace("#pragma", "A acc;\n#pragma", 1), "k.cu").warnings
+    told = str(warning).partition("\n")[0]
+    assert told.endswith(f"structure; name the members that the loop updates: {clauses}")
 
 
 @pytest.mark.parametrize("call", ["step(x[i]);", "this->step(x[i]);", "Base::step(x[i]);"])

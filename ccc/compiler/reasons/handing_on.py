@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 from ccc.compiler.advice import ALL_MADE
 from ccc.compiler.reasons.inquiry import ON_LOOP, REMOVE, Inquiry
-from ccc.compiler.reasons.reduction_clauses import clauses_of
 from ccc.compiler.reasons.topics import Topic
 from ccc.frontend import behind, updates
 from ccc.frontend.behind import Where
 from ccc.frontend.pragmas import BY_NO_REDUCTION
+from ccc.frontend.reductions import clauses_of
 from ccc.frontend.updates import REDUCING
 from ccc.frontend.uses import MOST_NAMED
 

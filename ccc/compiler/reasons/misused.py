@@ -12,7 +12,8 @@ from ccc.compiler.reasons.handing_on import all_of, or_led_out, own
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
 from ccc.compiler.reasons.reason import HintSlot
-from ccc.compiler.reasons.reduction_clauses import KEEPS, clauses_of
+from ccc.compiler.reasons.reduction_clauses import KEEPS
+from ccc.frontend.reductions import clauses_of
 
 if TYPE_CHECKING:
     from ccc.errors import Span
@@ -29,6 +30,19 @@ _LACKING = HintSlot(Hint.REDUCTION, (REDUCTION_HINT,))
 def declared_in(asked: Inquiry) -> list[str]:
     """The variables that it says clauses name."""
     return asked.misused.given[0].split(" or ") if asked.misused else []
+
+
+def without_structures(asked: Inquiry) -> Inquiry:
+    """Where clauses name nothing but whole structures, of which there is no reduction, that they
+    are lacking: by the same operations, or by that of the instruction at fault."""
+    is_known = asked.reason.slot(Hint.FLUSHED, Hint.TAKES_NAN)
+    structures = asked.suspects.whole_structures(asked.at)
+    if is_known or not structures.issuperset(declared_in(asked)):
+        return asked
+    made = [one.opcode.name for one in asked.reason.shown[:1] if one.opcode.name in KEEPS]
+    operations = dict.fromkeys([*made, *asked.suspects.reduced_by(asked.at)])
+    proven = clauses_of((one, "variables") for one in operations)
+    return asked.filled(Hint.MISUSED, replace(_LACKING, given=(proven,)))
 
 
 def settled(asked: Inquiry) -> Inquiry:

@@ -13,7 +13,8 @@ from ccc.compiler.reasons.handing_on import (
 )
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.misused import declared_in
-from ccc.compiler.reasons.reduction_clauses import clauses_of, served
+from ccc.compiler.reasons.reduction_clauses import served
+from ccc.frontend.reductions import clauses_of
 from ccc.frontend.updates import REDUCING
 
 _AS_FLOATS = "a reduction is of integers, float and double: make {} a float"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ccc.compiler.reasons.handing_on import all_of, else_remove, or_led_out, own, way_out
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.misused import declared_in
-from ccc.compiler.reasons.reduction_clauses import KEEPS, clauses_of, keeping, served
+from ccc.compiler.reasons.reduction_clauses import KEEPS, keeping, served
+from ccc.frontend.reductions import clauses_of
 from ccc.frontend.structures import DeclaredStructure
 from ccc.frontend.updates import REDUCING
 

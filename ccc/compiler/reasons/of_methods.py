@@ -8,8 +8,9 @@ from collections.abc import Collection, Sequence
 from ccc.compiler.reasons.handing_on import all_of, all_own, behind_calls, or_led_out
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.misused import declared_in
-from ccc.compiler.reasons.reduction_clauses import clauses_of, served
+from ccc.compiler.reasons.reduction_clauses import served
 from ccc.compiler.reasons.topics import Topic
+from ccc.frontend.reductions import clauses_of
 
 _NONE = "no reduction serves {}, with which a function does more than to update {} ({}): "
 _TAKEN = "take {} from the clause, and "

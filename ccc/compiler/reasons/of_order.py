@@ -8,8 +8,8 @@ from ccc.compiler.reasons.handing_on import all_of, all_own, or_led_out, other_w
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.misused import declared_in
-from ccc.compiler.reasons.reduction_clauses import clauses_of
 from ccc.compiler.reasons.topics import Topic
+from ccc.frontend.reductions import clauses_of
 
 _BY_ORDER = (
     'no reduction serves "{}", which is updated where "{}" is set ({}:{}): how often depends on '

@@ -8,8 +8,9 @@ import re
 from ccc.compiler.reasons.handing_on import all_of, else_remove
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import ON_LOOP, REMOVE, Inquiry
-from ccc.compiler.reasons.reduction_clauses import KEEPS, clauses_of
+from ccc.compiler.reasons.reduction_clauses import KEEPS
 from ccc.compiler.reasons.topics import Topic
+from ccc.frontend.reductions import clauses_of
 from ccc.frontend.updates import REDUCING
 
 _KEPT = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from ccc.compiler.reasons.handing_on import all_of, else_remove
 from ccc.compiler.reasons.inquiry import Inquiry
-from ccc.compiler.reasons.reduction_clauses import KEEPS, clauses_of
+from ccc.compiler.reasons.reduction_clauses import KEEPS
+from ccc.frontend.reductions import clauses_of
 
 _NAMED = "if the loop only updates members of {}, name those on the loop{}: {}"
 _HIDDEN = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ccc.compiler.reasons.inquiry import ON_LOOP
 from ccc.frontend.pragmas import REDUCTIONS
+from ccc.frontend.reductions import clauses_of
 
 if TYPE_CHECKING:
     from ccc.compiler.reasons.inquiry import Inquiry
@@ -24,14 +25,6 @@ def naming_all(variables: Sequence[tuple[str, str]]) -> str:
     """All clauses that are wanted, for operations and variables."""
     what = "it" if len(variables) == 1 else "them"
     return f"if the loop does nothing else with {what}, {ON_LOOP}: {clauses_of(variables)}"
-
-
-def clauses_of(variables: Iterable[tuple[str, str]]) -> str:
-    """The clauses for operations and variables; empty if there are none."""
-    by_operation: dict[str, list[str]] = {}
-    for operation, name in variables:
-        by_operation.setdefault(operation, []).append(name)
-    return " ".join(f"reduction({op}: {', '.join(by)})" for op, by in by_operation.items())
 
 
 def served(asked: Inquiry, names: Iterable[str]) -> list[tuple[str, str]]:

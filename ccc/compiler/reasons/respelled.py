@@ -10,8 +10,8 @@ from ccc.analysis.paths.carried_values import TOO_NARROW
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.misused import declared_in
-from ccc.compiler.reasons.reduction_clauses import clauses_of
 from ccc.frontend import spellings, updates
+from ccc.frontend.reductions import clauses_of
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node

@@ -18,7 +18,12 @@ from ccc.compiler.reasons.hints import CLAUSES, Hint
 from ccc.compiler.reasons.in_library import in_a_library
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.lacking_clauses import with_all_lacking, with_lacking
-from ccc.compiler.reasons.misused import of_companions, or_removed, settled
+from ccc.compiler.reasons.misused import (
+    of_companions,
+    or_removed,
+    settled,
+    without_structures,
+)
 from ccc.compiler.reasons.names_meant import names_meant
 from ccc.compiler.reasons.of_arrays import of_elements, of_variables, set_whole
 from ccc.compiler.reasons.of_callers import of_callers
@@ -79,6 +84,7 @@ _ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
 }
 """Who knows better, by what is advised; whoever knows nothing leaves it as it is."""
 _STEPS: Sequence[tuple[Callable[[Inquiry], Inquiry], Collection[Hint] | None]] = (
+    (without_structures, [Hint.MISUSED]),
     (of_variables, [Hint.OWN_ARRAY]),
     (with_unrolled, [Hint.SET_IN_LOOP]),
     (of_callers, CLAUSES),

@@ -13,13 +13,13 @@ from ccc.compiler.reasons.of_loops import with_what_ends
 from ccc.compiler.reasons.reduction_clauses import (
     KEEPS,
     by_other_operations,
-    clauses_of,
     keeping,
     naming_all,
     served,
 )
 from ccc.compiler.reasons.topics import Topic
 from ccc.frontend.pragmas import REDUCTIONS
+from ccc.frontend.reductions import clauses_of
 
 _THEM = ("them", "adds them up", "those that")
 _ALL = ("what it hands on", "adds up what it hands on", "what")
