@@ -25,7 +25,8 @@ from ccc.ptx.opcodes import Effect
 
 AS_OFTEN = (
     "; let every thread come to it, and each loop around it go round equally often for all, and "
-    "guard what that writes; one without work runs the annotated loop no times"
+    "guard what that writes; one without work runs the annotated loop no times; else remove the "
+    "annotation"
 )
 """What to do where lanes may come to a loop again, or not, while others are in it."""
 

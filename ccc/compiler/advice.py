@@ -85,7 +85,8 @@ ADVICE = {
     ),
     "an accumulator of a reduction is used both": "use the variable after the loop only",
     "some lanes may pass by the annotated loop": (
-        "let every thread come to the loop; one without work runs it no times"
+        "let every thread come to the loop; one without work runs it no times; else remove the "
+        "annotation"
     ),
     "some threads may return": "instead of returning, guard what follows",
     "the kernel calls a function through a pointer": "call it directly",

@@ -175,6 +175,18 @@ def test_turns_that_all_lanes_take_together_are_iterations(loop: str, tmp_path: 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("loop", ["#pragma unroll 1", "#pragma ccc for variable"])
+def test_turns_in_a_ragged_loop_are_no_iterations(loop: str, tmp_path: Path) -> None:
+    """Where lanes pass by the loop that is annotated, they pass by one inside, too."""
+    source = TURNS.replace("int end = row[r + 1]", "int end = n").replace("e = row[r]", "e = 0")
+    rows = "for (int y = threadIdx.y; y < n; y += blockDim.y)\n#pragma ccc for\n"
+    source = source.replace("#pragma ccc for\n", rows).replace("#pragma ccc LOOP", loop)
+    (line,) = said(source.replace("out[r]", "out[y * n + r]"), tmp_path, Options(strategy=COLLECT))
+    assert "go round as often" not in line
+    assert '"ccc while"' in line
+
+
+@pytest.mark.slow
 def test_turns_that_keep_the_two_least_are_no_iterations(tmp_path: Path) -> None:
     source = TURNS.replace("int end = row[r + 1]", "int end = n; float more = 9")
     source = source.replace("e = row[r]", "e = 0").replace("LOOP", "for variable")

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.companions import Companions
+from ccc.analysis.convergence import find_reconvergence
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path, PathKey
@@ -163,11 +164,18 @@ def independent_loops(facts: Facts) -> list[Loop]:
 
 def needs_no_tasks(turn: Loop, outer: Loop, facts: Facts) -> bool:
     """Whether a loop inside an annotated one can be annotated itself instead of having tasks: all
-    lanes that begin it go round as often, and no path beside it has them wait for one another."""
+    lanes that begin it go round as often, no path beside it has them wait for one another, and no
+    loop around has some come to it that others do not."""
 
     def paths(labels: Iterable[str]) -> set[int]:
         every = chain.from_iterable(facts.blocks[label].markers for label in labels)
         return {one.identifier for one in every if one.kind in (*INNER_LOOPS, *ARMS)}
 
     # Of a loop that nvcc unrolled copies stand beside it.
-    return facts.turns_agree(turn) and paths(outer.blocks) == paths(turn.blocks)
+    is_alone = paths(outer.blocks) == paths(turn.blocks)
+    return facts.turns_agree(turn) and is_alone and not _is_passed_by(turn, facts)
+
+
+def _is_passed_by(loop: Loop, facts: Facts) -> bool:
+    """Whether it could not be an annotated loop, since the lanes in it cannot be counted."""
+    return isinstance(find_reconvergence(facts, loop), str)
