@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ccc.errors import choices, closest, did_you_mean, nearest, short
 from ccc.frontend.folding import IN_A_MACRO, Number, fold
+from ccc.frontend.reduction_lists import as_lists
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -128,11 +129,24 @@ def parse(text: str) -> Pragma:
         return Pragma(words, {})
     if _depth(text) > _MOST_NESTED:
         raise PragmaError(TOO_DEEP, re.search(r"[(\[{]", text).start())  # type: ignore[union-attr]
+    _check_begin(text)
     directive, *clauses = _tree(text).children
     name = _directive_name(directive)
     pragma = Pragma(name, _values(name, clauses, text))
     _check_reductions(pragma, text)
     return pragma
+
+
+def _check_begin(text: str) -> None:
+    """Refuse a clause on a line of its own."""
+    found = re.match(r"\s*(\w+)", text)
+    if found and found[1] in CLAUSES:
+        home = next(name for name, known in DIRECTIVES.items() if found[1] in known.clauses)
+        raise PragmaError(
+            f'"{found[1]}" is a clause; write it behind the directive, in the same line, as in '
+            f'"ccc {home} {found[1]}(...)"',
+            found.start(1),
+        )
 
 
 def _values(directive: str, clauses: Sequence[Any], text: str) -> dict[str, str]:
@@ -326,6 +340,8 @@ def _reduction(argument: _Argument) -> str:
         known += f"; for others, {serves}" if sign in _OTHERS else ""
         hint = did_you_mean(meant) if meant else known
         raise argument.error(f'unknown reduction "{short(sign)}"{hint}')
+    if instead := as_lists(argument.text or "", REDUCTIONS):
+        raise argument.error(instead)
     listed = _expression(f"f({names})", argument).args
     variables = listed.exprs if listed else []
     reduced = [_variable(node) for node in variables]

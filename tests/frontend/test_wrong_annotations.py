@@ -150,6 +150,26 @@ def test_pragmas_of_others(pragma: str) -> None:
         ("for reduction(+: a, s.m[0])", "; name one for each element, and have these in place"),
         ("for reduction(+: s.p->sum)", "; name one that keeps what the pointer leads to, and"),
         ("for reduction(max: *high)", "; name one that keeps what the pointer leads to, and"),
+        (
+            "for reduction(min: a, max: s.m)",
+            "4:27: error: a reduction is by one operation; write reduction(min: a) "
+            "reduction(max: s.m)\n",
+        ),
+        ("for reduction(max: a min: b, c)", "; write reduction(max: a) reduction(min: b, c)\n"),
+        ("for reduction(+: a; b |: c)", "; write reduction(+: a, b) reduction(|: c)\n"),
+        ("for reduction(+: a; b)", "variables are listed with commas; write reduction(+: a, b)\n"),
+        (
+            "reduction(+: a)",
+            '4:13: error: "reduction" is a clause; write it behind the directive, in the same '
+            'line, as in "ccc for reduction(...)"\n',
+        ),
+        ("reduction", '4:13: error: "reduction" is a clause; write it'),
+        (
+            "prob(.1)",
+            '"prob" is a clause; write it behind the directive, in the same line, as in "'
+            'ccc if prob(...)"',
+        ),
+        ("schedule(static)", 'as in "ccc grid_stride schedule(...)"'),
         ("for noalias(a)", "noalias names pointers"),
         (
             "callable",

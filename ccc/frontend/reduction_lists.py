@@ -1,0 +1,35 @@
+"""Lists of variables in one reduction that are written as others write them: with several
+operations in it, or without commas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from itertools import chain
+
+_OPERATION = re.compile(r"(?:^|[\s,;])\s*([^\s,;:]+)\s*:(?!:)")
+"""Before what is reduced by it."""
+_GAP = re.compile(r"\s*[,;]\s*|\s+")
+_VARIABLE = re.compile(r"\w+(?:\.\w+)*")
+
+
+def as_lists(text: str, operations: Collection[str]) -> str | None:
+    """What to write in place of such lists; None where there is nothing wrong, or something else.
+
+    >>> as_lists("min: lo, max: hi", ["min", "max"])
+    'a reduction is by one operation; write reduction(min: lo) reduction(max: hi)'
+    >>> as_lists("+: a b; c", ["+"])
+    'variables are listed with commas; write reduction(+: a, b, c)'
+    >>> as_lists("+: a, b", ["+"])
+    """
+    begin, *parts = _OPERATION.split(text)
+    by, listed = parts[::2], [_GAP.split(names.strip(" \t,;")) for names in parts[1::2]]
+    if begin.strip() or not {*operations}.issuperset(by):
+        return None
+    if not all(map(_VARIABLE.fullmatch, chain(*listed))):
+        return None
+    told = [f"reduction({op}: {', '.join(names)})" for op, names in zip(by, listed, strict=True)]
+    if len(told) > 1:
+        return f"a reduction is by one operation; write {' '.join(told)}"
+    is_listed = all("," in gap for names in parts[1:] for gap in _GAP.findall(names.strip()))
+    return None if is_listed else f"variables are listed with commas; write {told[0]}"
