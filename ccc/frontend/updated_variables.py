@@ -56,6 +56,12 @@ class UpdatedVariables(MarkedStatements):
         every = (ptx for loop in self._loops(at)[-1:] for ptx, _ in loop.pragma.reductions)
         return set(map(reductions.written, every))
 
+    def named_by(self, at: Span, by: str) -> list[str]:
+        """The variables that the clauses of the annotated loop around a statement name with an
+        operation."""
+        every = (one for loop in self._loops(at)[-1:] for one in loop.reductions)
+        return [name for ptx, name in every if reductions.written(ptx) == by]
+
     def whole_structures(self, at: Span) -> set[str]:
         """The structures that the clauses of the annotated loop around a statement name."""
         return {name for loop in self._loops(at)[-1:] for name in loop.structures}

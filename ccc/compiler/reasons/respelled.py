@@ -10,6 +10,7 @@ from ccc.analysis.paths.carried_values import TOO_NARROW
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
 from ccc.compiler.reasons.misused import declared_in
+from ccc.compiler.reasons.reduction_clauses import naming_all
 from ccc.frontend import spellings, updates
 from ccc.frontend.reductions import clauses_of
 
@@ -29,7 +30,8 @@ def respelled(asked: Inquiry) -> Inquiry:
     told = _by_branch(asked, loop) or _by_plain(asked, loop)
     if told:
         return asked.filled(Hint.TAKES_NAN, "").with_clause(told)
-    return _by_order(asked, loop if asked.reason.slot(Hint.TAKES_NAN) else path)
+    plain = _by_order(asked, loop if asked.reason.slot(Hint.TAKES_NAN) else path)
+    return _by_function(asked) if plain is asked else plain
 
 
 def named_narrow(asked: Inquiry) -> str | None:
@@ -100,11 +102,33 @@ def _by_order(asked: Inquiry, where: Node) -> Inquiry:
     return told.naming([name])
 
 
+def _by_function(asked: Inquiry) -> Inquiry:
+    """The same of one which a function updates, so that the text does not tell how, if that can be
+    but one."""
+    taker, suspects, at = asked.reason.slot(Hint.TAKES_NAN), asked.suspects, asked.at
+    if taker is None:
+        return asked
+    by = next(one for one in _LESS if f"f{one}" in taker.words)
+    if declared := suspects.named_by(at, by):
+        return asked.naming(declared) if len(declared) == 1 else asked
+    made = [one.made for one in asked.reason.shown[:1]]
+    fit = [one for one in asked.names if all(suspects.may_hold(at, one, kind) for kind in made)]
+    fit = [one for one in fit if suspects.operation(at, one) in (None, by)]
+    if len(fit) != 1 or suspects.structure(at, fit[0]) or suspects.class_of_others(at, fit[0]):
+        return asked
+    return asked.settled(naming_all(_clauses(asked, by, fit[0]))).naming(fit)
+
+
 def _clause(asked: Inquiry, by: str, name: str) -> str:
     """The clauses that are needed besides, where the loop does not have them."""
-    others = [one for one in asked.suspects.unnamed_handed_on(asked.at) if one[1] != name]
-    clauses = clauses_of([(by, name)] * (name not in declared_in(asked)) + others)
+    clauses = clauses_of(_clauses(asked, by, name))
     return f", and {ON_LOOP}: {clauses}" if clauses else ""
+
+
+def _clauses(asked: Inquiry, by: str, name: str) -> list[tuple[str, str]]:
+    """The same, as operations and variables."""
+    others = [one for one in asked.suspects.unnamed_handed_on(asked.at) if one[1] != name]
+    return [(by, name)] * (name not in declared_in(asked)) + others
 
 
 def _for_companions(path: Node, best: str, others: Sequence[str]) -> str:
