@@ -13,7 +13,7 @@ from typing import Any
 
 from ccc.demangle import demangle
 from ccc.errors import CccError, Span, render
-from ccc.likewise import joined, likewise, with_copy
+from ccc.likewise import joined, likewise, with_copy, with_room_for_all, without_room
 from ccc.remark import (
     CALLS,
     LEFT,
@@ -243,14 +243,18 @@ def _others(done: Sequence[Remark]) -> str:
 
 def _same_cases(told: Iterable[_Said]) -> list[_Said]:
     """What is said of arms; of the cases of one switch together where the same is said, wherever in
-    the code that is."""
+    the code that is, or how large blocks may be: for all of them that is what has room for each."""
     found: dict[Hashable, _Said] = {}
     for one in told:
         key = _key(one.remark)
         if one.cases:
-            key = one.remark.kernel, one.remark.position, one.copy, _SITE.sub("", one.text)
-        before = found.get(key)
-        found[key] = one if before is None else replace(before, cases=before.cases + one.cases)
+            text = without_room(_SITE.sub("", one.text))
+            key = one.remark.kernel, one.remark.position, one.copy, text
+        if before := found.get(key):
+            text = with_room_for_all([before.text, one.text])
+            found[key] = replace(before, cases=before.cases + one.cases, text=text)
+        else:
+            found[key] = one
     return list(found.values())
 
 

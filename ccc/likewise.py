@@ -11,11 +11,15 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 _CLAUSE = re.compile(r"(?<=[,;:]) ")
 """Between the clauses of a sentence."""
 _NUMBER = r"\d+(?:\.\d+)?"
-_FIGURE = re.compile(
-    rf"(?P<least>\b\d+(?= fit\b| threads have room))|(?<=--ccc-shared-limit=)(?P<most>\d+)"
-    rf"|\b{_NUMBER}(?: to {_NUMBER})?(?= machine instruction| times as fast| bytes | and gets )"
+_ROOM = re.compile(
+    r"(?P<least>\b\d+(?= fit\b| threads have room))|(?<=--ccc-shared-limit=)(?P<most>\d+)"
 )
-"""What copies of one path may differ by. Of sizes of blocks the least serves all."""
+"""What paths may differ by that are to have room: the least size of blocks serves all."""
+_FIGURE = re.compile(
+    rf"{_ROOM.pattern}|\b{_NUMBER}(?: to {_NUMBER})?"
+    "(?= machine instruction| times as fast| bytes | and gets )"
+)
+"""What copies of one path may differ by."""
 _GAIN = re.compile(rf"expected (?:{_NUMBER} to )?({_NUMBER}) times as fast")
 _MANY = re.compile(r"\b(machine instruction)s?\b")
 
@@ -79,7 +83,7 @@ def joined(told: Mapping[int, str], count: int, place: re.Pattern[str]) -> tuple
     if more or len(told) < count:
         which = f"{_numbered(sorted(numbers))} of {count}"
     else:
-        which = "" if len(set(_figures(told.values()))) == 1 else f"{count} copies"
+        which = "" if len(set(_figures(told.values(), _FIGURE))) == 1 else f"{count} copies"
     return which, "; ".join([text, *more])
 
 
@@ -109,8 +113,26 @@ def _with_one_reason(told: Mapping[int, str]) -> Mapping[int, str]:
     return {number: f"{gain.string[: gain.end()]}{reason}" for number, gain in gains.items()}
 
 
-def _figures(texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    return (tuple(one[0] for one in _FIGURE.finditer(text)) for text in texts)
+def without_room(text: str) -> str:
+    """What is said, for whatever sizes of blocks.
+
+    >>> without_room("let blocks be smaller: 64 fit")
+    'let blocks be smaller: # fit'
+    """
+    return _ROOM.sub("#", text)
+
+
+def with_room_for_all(texts: Sequence[str]) -> str:
+    """What is said of several paths that differ by nothing else, with what has room for all.
+
+    >>> with_room_for_all(["32 fit; or --ccc-shared-limit=9", "64 fit; or --ccc-shared-limit=7"])
+    '32 fit; or --ccc-shared-limit=9'
+    """
+    return _with_figures(texts[0], texts, _ROOM)
+
+
+def _figures(texts: Iterable[str], which: re.Pattern[str]) -> Iterator[tuple[str, ...]]:
+    return (tuple(one[0] for one in which.finditer(text)) for text in texts)
 
 
 def _without_figures(text: str) -> str:
@@ -121,7 +143,12 @@ def _with_all(same: Mapping[int, str]) -> str:
     """What differs by figures only, with the least and the most of each."""
     texts = list(same.values())
     longest = max(texts, key=lambda one: one.count("instructions"))
-    columns: Iterator[tuple[str, ...]] = zip(*_figures(texts), strict=True)
+    return _with_figures(longest, texts, _FIGURE)
+
+
+def _with_figures(text: str, texts: Iterable[str], which: re.Pattern[str]) -> str:
+    """One of some texts, with the least and the most of each of its figures."""
+    columns: Iterator[tuple[str, ...]] = zip(*_figures(texts, which), strict=True)
 
     def figure(match: re.Match[str]) -> str:
         numbers = [number for one in next(columns) for number in one.split(" to ")]
@@ -132,7 +159,7 @@ def _with_all(same: Mapping[int, str]) -> str:
         low, high = (f"{float(number):.{digits}f}" for number in (low, high))
         return low if low == high else f"{low} to {high}"
 
-    return _FIGURE.sub(figure, longest)
+    return which.sub(figure, text)
 
 
 def copies(told: Sequence[Hashable]) -> list[str]:

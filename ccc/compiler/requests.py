@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ccc.analysis.paths.model import LeftPath, PathKey
 from ccc.ir.markers import Marker
 from ccc.options import Request
+from ccc.passes.strategies.cases import ONE_PATH
 from ccc.pipeline import Kernel, PathRecord, Record
 from ccc.remark import IN_SHARED_MEMORY
 
@@ -99,8 +100,17 @@ class Requests:
                 told = None if one.told == record.reason else one.told
                 record.answer(one.asked, told, one.is_wish and told is not None, one.file)
             else:
-                told = None if record.remark.follows(one.asked) else one.told
+                told = self._why_of_all(one.told, record.path.key)
+                told = None if record.remark.follows(one.asked) else told
                 record.answer(one.asked, told, one.is_wish and told is not None, one.file)
+
+    def _why_of_all(self, told: str | None, key: PathKey) -> str | None:
+        """Why a request does not apply; of a case that is left alone since there was no room for
+        the others, that."""
+        if told != ONE_PATH:
+            return told
+        every = (one.told or "" for other, one in self._first.items() if other[:2] == key[:2])
+        return next((one for one in every if IN_SHARED_MEMORY in one), told)
 
 
 def _of_room(told: str | None, reason: str) -> str:

@@ -24,6 +24,8 @@ from ccc.passes.strategies.strategy import (
 from ccc.pipeline import Kernel
 from ccc.ptx.types import WARP_SIZE
 
+ONE_PATH = "there is one path only"
+
 
 @dataclass(frozen=True, slots=True)
 class Cases:
@@ -39,7 +41,7 @@ class Cases:
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
         """An iteration must come to at most one of the paths, each over when it was run."""
         if len(paths) < 2:
-            return "there is one path only"
+            return ONE_PATH
         return why_not_exclusive(paths, facts)
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:

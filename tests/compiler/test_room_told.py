@@ -73,6 +73,24 @@ __global__ void window(const float *in, float *out, int w, int h, float s) {
 }
 """
 
+CASES = """
+__global__ void cases(const float *__restrict__ x, const int *__restrict__ g, float *y, int n) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        float a[24], s = 0;
+        for (int k = 0; k < 24; k++) a[k] = x[i * 24 + k];
+        #pragma ccc switch CLAUSE
+        switch (g[i] & 3) {
+            case 0: for (int k = 0; k < 24; k++) s += expf(a[k]); break;
+            case 1: for (int k = 0; k < 12; k++) s = sqrtf(s + a[k]); break;
+            case 2: for (int k = 0; k < 18; k++) s = rsqrtf(s + a[k]); break;
+            case 3: for (int k = 0; k < 9; k++) s = expf(s) - a[k]; break;
+        }
+        y[i] = s;
+    }
+}
+"""
+
 
 def numbers(told: list[str]) -> dict[str, set[str]]:
     """The sizes of blocks that are told, by annotation."""
@@ -87,7 +105,8 @@ def numbers(told: list[str]) -> dict[str, set[str]]:
 @pytest.mark.parametrize(
     ("source", "clause", "strategy"),
     [(LISTS, "", AUTO), (LISTS, "", COLLECT), (LISTS, "strategy(merge)", AUTO),
-     (ROOTS, "", COLLECT), (ROOTS, "strategy(queue)", COLLECT), (ROOTS, "strategy(queue)", AUTO)],
+     (ROOTS, "", COLLECT), (ROOTS, "strategy(queue)", COLLECT), (ROOTS, "strategy(queue)", AUTO),
+     (CASES, "strategy(cases)", AUTO)],
 )  # fmt: skip
 def test_an_annotation_is_told_one_number_and_it_holds(
     source: str, clause: str, strategy: str, tmp_path: Path
