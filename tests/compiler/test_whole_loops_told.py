@@ -55,6 +55,14 @@ def test_loops_between_are_to_be_marked_too(tmp_path: Path) -> None:
     )
 
 
+def test_loops_of_one_line_are_to_be_on_lines_of_their_own(tmp_path: Path) -> None:
+    """No annotation could stand between them."""
+    before = "OUTER\n        for (int u = -1; u <= 1; u++)\nMIDDLE\n       "
+    source = CELLS.replace(before, "#pragma unroll 1\n for (int u = -1; u <= 1; u++)")
+    (line,) = said(source, tmp_path, ASKED)
+    assert 'mark the loops of line 7, each on a line of its own, "ccc for", if their turns' in line
+
+
 REDUCED = "#pragma ccc for reduction(|: mask)"
 ROWS = """__global__ void __launch_bounds__(64)
 k(unsigned *chart, const int *rule, int rules, int span) {
