@@ -326,11 +326,13 @@ class Chosen:
 
     def _to_tell(self, name: str) -> str:
         """How to tell what is not known, if that may help: for what gains nothing with a few lanes
-        there is no share with which it would, unless another path is served by it."""
+        there is no share with which it would, unless another path is served by it. A short one
+        gains with none, and one that is long tells of itself."""
         is_short = self.if_short.get(name, LOSS) < LOSS
         if self.cost.lanes.is_told or self.cost.path.repeats or is_short:
             return TELL_TURNS
-        if round(self._most(name), 2) > 1 or self.is_wanted or not self.is_alone:
+        is_for_others = (self.is_wanted or not self.is_alone) and not self._is_short
+        if round(self._most(name), 2) > 1 or is_for_others:
             return TELL
         return TELL_TURNS if self.if_short else ""
 

@@ -211,6 +211,30 @@ def test_no_annotation_is_to_be_removed_with_which_another_one_is_weighed(tmp_pa
     assert first.endswith("tell with a profile (--ccc-profile) [in extend]")
 
 
+HISTOGRAM = """
+__global__ void hist(const int *__restrict__ x, int *y, int n) {
+    __shared__ int mine[16 * 128];
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        int v = x[i];
+        #pragma ccc if PROB
+        if (v > 1000) { for (int k = 0; k < 9; k++) v = v * 7 ^ v >> 3; atomicAdd(&y[v & 15], 1); }
+        else atomicAdd(&mine[(v & 15) * 128 + threadIdx.x], 1);
+    }
+    __syncthreads();
+    atomicAdd(&y[threadIdx.x & 15], mine[threadIdx.x]);
+}
+"""
+
+
+def test_of_a_short_arm_no_share_is_to_be_told(tmp_path: Path) -> None:
+    """With none would it gain; the long one tells what to do for both."""
+    told = said(HISTOGRAM.replace("PROB", ""), tmp_path, Options())
+    short = next(line for line in told if "path (else)" in line)
+    assert "too short to gain" in short
+    assert "prob(share)" not in short
+
+
 RING = """
 __global__ void smooth(const float *x, float *y, int len, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
