@@ -88,7 +88,8 @@ def _dimensions(*names: str) -> tuple[str, ...]:
     return tuple(f"{name}.{axis}" for name in names for axis in "xyz")
 
 
-_INDICES = ("%tid", "%ntid", "%ctaid", "%nctaid")
+INDICES = ("%tid", "%ntid", "%ctaid", "%nctaid")
+"""The numbers of threads and blocks in three directions, and how many there are."""
 _CLUSTERS = ("%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid")
 
 
@@ -106,7 +107,7 @@ _special(GRID, "pred", "%is_explicit_cluster")
 _special(GRID, "u64", "%gridid", "%current_graph_exec")
 _special(TIME, "u32", "%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi")
 _special(TIME, "u32", *(f"%pm{number}" for number in range(8)))
-_special(GRID, "u32", *(f"{name}.w" for name in _INDICES + _CLUSTERS))
+_special(GRID, "u32", *(f"{name}.w" for name in INDICES + _CLUSTERS))
 """A fourth part, which is always the same, so that they are vectors of four."""
 _special(TIME, "u64", "%clock64", "%globaltimer", *(f"%pm{number}_64" for number in range(8)))
 

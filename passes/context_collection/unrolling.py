@@ -4,23 +4,33 @@ An annotated loop is not unrolled, so that it stays one, unless the user says ho
 that on to ptxas, in the loop's header, as it does with a user's own ``#pragma unroll 1``. Which of
 the two it is the marker of an annotated loop tells; other loops have the user's alone.
 
-Nor is a loop left to ptxas whose counter may wrap. Of ``j += 2147483647`` until ``j == 0`` the
-one of 13.0 makes a loop of four turns at once that never ends, as if no sum wrapped.
+Nor is a loop left to ptxas of which it may make another one. What ends by comparing a counter that
+takes steps of a constant the one of 13.0 unrolls: while the distance to the bound is that of four
+turns or more it runs four, then up to three. Where that distance does not fit into a number, as
+from 5 to the least one in ``do ...; while (++k < least)``, or steps are rounded, as of ``float``,
+these are more turns, or fewer. cicc unrolls some such loops itself, and rightly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from ccc.analysis.defuse import trace
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.lane_strides import turn_strides
+from ccc.analysis.paths.induction import Induction, find_bound
+from ccc.analysis.paths.loop_guards import is_guarded
 from ccc.ir.markers import LOOPS, UNROLLS
-from ccc.ir.nodes import Block
+from ccc.ir.nodes import Block, Instruction
+from ccc.ir.operands import Immediate, Operand, Register, Special
 from ccc.ptx.directives import NO_UNROLL
+from ccc.ptx.types import INDICES, TYPES
 
-_FAR = 1 << 16
-"""A counter of 32 bits that moves less has many turns before it wraps."""
+_FAR = 1 << 29
+"""Steps of which four do not fit into a number of 32 bits."""
+_FEW = 4
+"""Steps of which it takes half a billion to go farther than a number with a sign tells."""
+_SUMS = ("mov", "cvt", "add", "mul", "mad")
 
 
 def kept_whole(facts: Facts) -> set[str]:
@@ -31,15 +41,43 @@ def kept_whole(facts: Facts) -> set[str]:
         for marker in block.markers
         if marker.kind in LOOPS and not UNROLLS.items() <= marker.clauses.items()
     )
-    return {loop.header for loop in found if loop is not None and not _may_wrap(loop, facts)}
+    return {one.header for one in found if one is not None and _is_unrolled_right(one, facts)}
 
 
-def _may_wrap(loop: Loop, facts: Facts) -> bool:
-    """Whether something that a loop compares moves so far in a turn that few turns have it wrap."""
-    strides = turn_strides(loop, facts)
-    code = (i for label in loop.blocks for i in facts.blocks[label].instructions)
-    compared = (r for i in code if i.name in ("set", "setp") for r in i.used())
-    return any(abs(strides.get(one) or 0) >= _FAR for one in compared)
+def _is_unrolled_right(loop: Loop, facts: Facts) -> bool:
+    """Whether ptxas makes the same of a loop that it unrolls: that distances to its bound fit."""
+    ends = find_bound(loop, facts)
+    if ends is None or abs(ends.stride) >= _FAR:
+        return False
+    if ends.relation == "ne" or TYPES[ends.type].kind != "s":
+        return True
+    begins = _makes_first(loop, ends, facts)
+    is_small = abs(ends.stride) <= _FEW
+    if is_small and begins is not None and all(one == Immediate("0") for one in begins):
+        return True
+    counts_threads = ends.stride > 0 and begins is not None and all(map(_has_no_sign, begins))
+    return (is_small or counts_threads) and is_guarded(loop, ends, facts)
+
+
+def _makes_first(loop: Loop, ends: Induction, facts: Facts) -> frozenset[Operand] | None:
+    """The numbers that what the counter begins with is made from, by sums and products."""
+    outside = frozenset(facts.blocks) - loop.blocks
+
+    def parts(maker: Instruction, _: Register) -> Iterable[Operand] | None:
+        return maker.operands[1:] if maker.name in _SUMS and maker.guard is None else None
+
+    first = [parts(made, ends.counter) for _, made in facts.written_in(outside, ends.counter)]
+    if not first or None in first:
+        return None
+    found = trace([one for some in first for one in some or ()], facts.makers, parts)
+    return frozenset(one for one in found or () if not isinstance(one, Register)) or None
+
+
+def _has_no_sign(operand: Operand) -> bool:
+    """Whether it is the number of a thread or a block, of which there are, or a literal like it."""
+    if isinstance(operand, Immediate):
+        return operand.integer is not None and operand.integer >= 0
+    return isinstance(operand, Special) and operand.name.partition(".")[0] in INDICES
 
 
 def let_unroll(blocks: Iterable[Block], headers: Collection[str]) -> None:
