@@ -469,33 +469,3 @@ def test_a_bound_that_the_path_reads_again_is_to_be_read_before_the_loop(
         assert "by an atomic" not in line
     source = source.replace("BEFORE", "int end = row[u + 1];").replace("END", "end")
     assert not any("path left" in one for one in said(source, tmp_path, Options(strategy=COLLECT)))
-
-
-KEPT = """__global__ void __launch_bounds__(64) k(const float *v, float *out, int *at, int n) {
-    float best = 0; int x = -1, y = -1;
-#pragma ccc for CLAUSE
-    for (int i = threadIdx.x; i < n; i += 64) {
-LOOP
-        for (int j = i; j < n; j++) {
-            float a = v[j];
-BRANCH
-            if (a > 0.9f) { for (int k = 0; k < 9; ++k) a = sqrtf(a) * 2;
-                if (a > best) { best = a; x = i; y = j; } }
-        }
-    }
-    out[threadIdx.x] = best; at[threadIdx.x] = x + y;
-}
-"""
-
-
-@pytest.mark.slow
-def test_what_is_kept_as_the_first_of_turns_is_for_tasks_of_all_of_them(tmp_path: Path) -> None:
-    asked = Options(strategy=COLLECT, max_block=64)
-    source = KEPT.replace("BRANCH", "#pragma ccc if").replace("LOOP", "#pragma unroll 1")
-    for clause in ("", "reduction(max: best)"):
-        (line,) = said(source.replace("CLAUSE", clause), tmp_path, asked)
-        assert '; mark it "ccc while" in place of this annotation [in k]' in line
-    source = KEPT.replace("BRANCH", "").replace("LOOP", "#pragma ccc while")
-    assert said(source.replace("CLAUSE", "reduction(max: best)"), tmp_path, asked) == []
-    (line,) = said(source.replace("CLAUSE", ""), tmp_path, asked)
-    assert '("best", k.cu:10, PTX line' in line
