@@ -100,11 +100,11 @@ memory; others take 4 slots. ``ccc bench --calibrate`` measured 2.56 on an H200 
 loops that read an array of 2^24 floats, and write one or four."""
 GATHERED = 0.5
 """The share of the sectors that lanes read by way of an index, once in an iteration, that is not in
-the first level cache, or takes as long there. On an H200 (2026-11-30) three branches were expected
-to be 2.1, 1.5 and 1.4 to 7.6 times as fast without that, and measured with 18 inputs each: points
-in circles, four read by an index, 0.74 to 1.04; buckets of a cache 0.81 to 1.02; lists that are
-decoded 0.87 to 1.13. With all such sectors one that was 1.10 times as fast in the mean, and up to
-2.4, would be left. Of 341 kernels the three are all that it changes."""
+the first level cache, or takes as long there. On an H200 (2026-11-30) two branches were expected to
+be 2.1 and 1.5 times as fast without that, and measured with 18 inputs each: points in circles, four
+read by an index, 0.74 to 1.04; buckets of a cache 0.81 to 1.02. With all such sectors one that was
+1.10 times as fast in the mean, and up to 2.4, would be left. Of 341 kernels the two are all that it
+changes."""
 IN_PARTS = 2.0
 """How many times as long a sector takes that is written in parts, at times far from one another.
 ``ccc bench --calibrate`` measured 1.72, 2.27 and 2.28 on an H200 (2026-11-28), 15 to 18 % off in

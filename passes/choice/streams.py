@@ -25,12 +25,13 @@ from ccc.analysis.lane_strides import (
     turn_strides,
 )
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Address, Register
+from ccc.ir.operands import Address, Operand, Register, Symbol
 from ccc.passes.choice.exchange import GATHERED, IN_PARTS, STREAMED
 from ccc.passes.choice.work import times
 from ccc.ptx.opcodes import LOADS, Unit
+from ccc.ptx.operations import COMPUTES_ADDRESSES
 from ccc.ptx.throughput import SECTOR
-from ccc.ptx.types import MAY_BE_GLOBAL, WARP_SIZE
+from ccc.ptx.types import MAY_BE_GLOBAL, TYPES, WARP_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +170,24 @@ def _is_of_one(access: Instruction, facts: Facts) -> bool:
 
 
 def _is_by_index(access: Instruction, facts: Facts) -> bool:
-    """Whether something that was read tells where it reads."""
+    """Whether a number that each lane has read tells where it reads, in memory that is no table of
+    the module's own: such tables are small. What was read in 64 bits may be a pointer."""
+    lanes = lane_strides(facts)
 
-    def parts(maker: Instruction, _: Register) -> Iterable[Register] | None:
-        return None if maker.name in LOADS and maker.space in MAY_BE_GLOBAL else maker.used()
+    def parts(maker: Instruction, _: Register) -> Iterable[Operand] | None:
+        if maker.name not in LOADS or maker.space not in MAY_BE_GLOBAL:
+            return maker.operands[1:]
+        is_pointer = TYPES[maker.types[-1]].bits == 64
+        return () if is_pointer or address_stride(maker, lanes) == 0 else None
 
-    return trace(access.used(), facts.makers, parts) is None
+    def computed(maker: Instruction, _: Register) -> Iterable[Operand]:
+        return maker.operands[1:] if maker.name in COMPUTES_ADDRESSES else ()
+
+    places = [one for one in access.operands if isinstance(one, Address)]
+    used = [place.base for place in places]
+    made = trace(used, facts.makers, computed) or ()
+    of_module = any(isinstance(one, Symbol) for one in made)
+    return not of_module and trace(used, facts.makers, parts) is None
 
 
 def accessed(code: Iterable[Instruction], lanes: Strides) -> list[Instruction]:

@@ -181,12 +181,16 @@ def test_lanes_that_go_along_lists_of_their_own_wait_for_memory(
         ("ld.global.u32 %r4, [%rd3]", 32 * GATHERED),
         ("ld.shared.u32 %r4, [%rd3]", 0),
         ("xor.b32 %r4, %r1, 21", 0),
+        ("ld.global.u32 %r4, [%rd1]", 0),
+        ("mov.u64 %rd2, table; ld.global.u32 %r4, [%rd3]", 0),
+        ("ld.global.u64 %rd2, [%rd3]; mov.u32 %r4, %r1", 0),
     ],
 )
 def test_what_each_lane_reads_by_an_index_is_not_all_in_the_cache(
     index: str, sectors: float
 ) -> None:
-    """Not what is read at an address that is computed: neighbours may share sectors there."""
+    """Not what is read at an address that is computed, since neighbours may share sectors there, or
+    where all lanes have read one number; nor in a table, or by way of a pointer."""
     place = "mul.wide.u32 %rd6, %r4, 4; add.s64 %rd6, %rd2, %rd6;"
     gather = f"{index}; {place} ld.global.u32 %r3, [%rd6];"
     facts = facts_of(text("", gather))
