@@ -12,6 +12,7 @@ import compile_cost
 import pytest
 from nvcc_project import Project, project
 
+import ccc
 from ccc.toolkit import find as toolchain
 
 __all__ = ["project"]
@@ -31,6 +32,7 @@ def loaded_for_plain(project: Project, monkeypatch: pytest.MonkeyPatch, *options
     project.write("plain.cu", compile_cost.sources()["no annotation"])
     command = ["plain.cu", "-arch=sm_90", "-ptx", "-o", "k.ptx", *options]
     project(*command)
+    places = [str(Path(ccc.__file__).parents[1]), *sys.path]  # -S: no hook of an editable one
     code = (
         "import sys; before = set(sys.modules)\n"
         "from ccc.cli import cccc\n"
@@ -38,7 +40,7 @@ def loaded_for_plain(project: Project, monkeypatch: pytest.MonkeyPatch, *options
         "print(*sorted(set(sys.modules) - before)); sys.exit(code)"
     )
     done = subprocess.run(
-        [sys.executable, "-S", "-c", f"import sys; sys.path[:] = {sys.path!r}\n{code}", *command],
+        [sys.executable, "-S", "-c", f"import sys; sys.path[:] = {places!r}\n{code}", *command],
         cwd=project.folder, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return done.stdout.split()
