@@ -22,10 +22,12 @@ from ccc.compiler.said import DevicePass
 from ccc.diagnostics import notes
 from ccc.errors import CccError, UsageError, choices, nearest
 from ccc.files import check_there, check_writable, put_text, write
-from ccc.nvcc import reports
+from ccc.folder import OwnFolder
+from ccc.nvcc import option_files, reports
 from ccc.nvcc import run as nvcc
 from ccc.nvcc import words as phases
-from ccc.nvcc.settings import Gathered, SettingsError, gather, is_known, make_known, shell_settings
+from ccc.nvcc.option_files import OURS, SettingsError
+from ccc.nvcc.settings import Gathered, gather, is_known, make_known, shell_settings
 from ccc.options import Options, Request, read_bytes
 from ccc.toolkit.places import CCCC, RESOLVING
 from ccc.version import VERSION
@@ -244,12 +246,15 @@ def main(arguments: Sequence[str]) -> int:
     _refuse_dryrun(command)
     if command.report:
         reports.check(command.report)
-    sources = phases.ptx_inputs(command.arguments)
+    words = [w for w in option_files.expanded(command.arguments) if not w.startswith(OURS)]
+    sources = phases.ptx_inputs(words)
     if sources and not command.options.plain:
-        return _ptx(command, sources)
+        return _ptx(replace(command, arguments=words), sources)
     arguments = [*_host_code(command), *phases.with_phase(command.arguments, command.seen)]
     dryrun = phases.has(phases.DRYRUN, command.seen)
-    code = finish(command, nvcc.run(arguments, command.options, dryrun=dryrun))
+    with OwnFolder() as folder:
+        known = option_files.for_nvcc(arguments, folder)
+        code = finish(command, nvcc.run(known, command.options, dryrun=dryrun))
     if phases.has(phases.HELP, arguments):
         print("cccc is nvcc with options of its own; cccc --ccc-help prints these.")
     return code
@@ -307,7 +312,8 @@ def _check_shared_limit(command: Command) -> None:
         return
     from ccc.ptx.occupancy import LIMITS, check_shared_limit  # noqa: PLC0415 - seldom asked for
 
-    told = [word for before, word in _pairs(command.arguments) if _names_target(before, word)]
+    words = option_files.expanded(command.arguments)
+    told = [word for before, word in _pairs(words) if _names_target(before, word)]
     named = {f"sm_{number}" for word in told for number in re.findall(r"_(\d+)", word)}
     try:
         check_shared_limit(wanted, named or (f"sm_{number}" for number in LIMITS))

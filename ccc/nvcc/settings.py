@@ -8,25 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ccc import cache
-from ccc.errors import CccError
 from ccc.files import read_text
-from ccc.nvcc.words import RESPONSE
+from ccc.nvcc import option_files
+from ccc.nvcc.option_files import OURS, SettingsError
 from ccc.options import Options
 from ccc.version import VERSION
 
-OURS = "--ccc-"
 FLAGS = "CCC_FLAGS"
 """An environment variable with options of ours that go behind those of the command."""
 PREPENDED, APPENDED = "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"
 _REGISTRY = Path(__file__).parents[1] / "passes" / "strategies" / "registry.py"
-_OURS_IN_TEXT = re.compile(rf"""(?<!\S){OURS}(?:"[^"]*"|'[^']*'|[^\s"'])*""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +32,7 @@ class Gathered:
 
     Args:
         arguments: its words, with all options of ours, in the order in which they count.
-        seen: the words that nvcc sees in the end.
+        seen: the words that nvcc sees in the end, those of files included.
         variables: the options of ours that stand in variables, by the variable's name.
     """
 
@@ -44,22 +41,20 @@ class Gathered:
     variables: Mapping[str, list[str]] = field(default_factory=dict)
 
 
-class SettingsError(CccError):
-    """What stands in a variable or a file is no option."""
-
-
 def gather(arguments: Sequence[str], environment: Mapping[str, str]) -> Gathered:
     """Read the variables and the files that options may stand in.
 
     Raises:
         SettingsError: one of them cannot be read.
     """
-    around = {name: _split(environment.get(name, ""), name) for name in (PREPENDED, APPENDED)}
+    around = {
+        name: option_files.split(environment.get(name, ""), name) for name in (PREPENDED, APPENDED)
+    }
     ours = {name: [w for w in words if w.startswith(OURS)] for name, words in around.items()}
     ours[FLAGS] = _flags(environment)
-    seen = [*around[PREPENDED], *_with_files(arguments, always=True), *around[APPENDED]]
+    seen = [*around[PREPENDED], *option_files.expanded(arguments), *around[APPENDED]]
     return Gathered(
-        [*ours[PREPENDED], *_with_files(arguments), *ours[APPENDED], *ours[FLAGS]],
+        [*ours[PREPENDED], *_with_ours(arguments), *ours[APPENDED], *ours[FLAGS]],
         [word for word in seen if not word.startswith(OURS)],
         ours,
     )
@@ -68,7 +63,7 @@ def gather(arguments: Sequence[str], environment: Mapping[str, str]) -> Gathered
 def without_ours(environment: Mapping[str, str]) -> dict[str, str]:
     """The variables for nvcc, which does not know our options."""
     changed = {
-        name: _OURS_IN_TEXT.sub("", environment[name])
+        name: option_files.without_ours(environment[name], name)
         for name in (PREPENDED, APPENDED)
         if OURS in environment.get(name, "")
     }
@@ -77,37 +72,23 @@ def without_ours(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _flags(environment: Mapping[str, str]) -> list[str]:
     """Options of ours that a build does not pass on, as those of ``NVCC_APPEND_FLAGS``."""
-    told = _split(environment.get(FLAGS, ""), FLAGS)
+    told = _shell_words(environment.get(FLAGS, ""), FLAGS)
     for option in told:
         if not option.startswith(OURS):
             raise SettingsError(f'"{option}" in {FLAGS}: options of nvcc go into {APPENDED}')
     return told
 
 
-def _with_files(arguments: Sequence[str], *, always: bool = False) -> list[str]:
-    """The words, and in place of a file of options what it holds if nvcc could not read that."""
+def _with_ours(arguments: Sequence[str]) -> list[str]:
+    """The words, and behind each that names files of options what of ours these hold."""
+    files = option_files.files_in(arguments)
     words: list[str] = []
-    rest = iter(arguments)
-    for word in rest:
-        name, equals, told = word.partition("=")
-        if name not in RESPONSE:
-            words.append(word)
-            continue
-        names = told if equals else next(rest, "")
-        held = [one for file in names.split(",") for one in _held(file)]
-        if always or any(one.startswith(OURS) for one in held):
-            words += _with_files(held, always=always)
-        else:
-            words += [word] if equals else [word, names]
+    for index, word in enumerate(arguments):
+        words += [word, *option_files.ours_in(files.get(index, ""))]
     return words
 
 
-def _held(file: str) -> list[str]:
-    """The words of a file of options; none where nvcc will say that there is no such file."""
-    return _split(read_text(file), file) if os.path.isfile(file) else []
-
-
-def _split(text: str, place: str) -> list[str]:
+def _shell_words(text: str, place: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as error:

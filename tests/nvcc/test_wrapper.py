@@ -16,7 +16,7 @@ import pytest
 from nvcc_project import KERNEL, REFUSED, Project, project
 
 from ccc import cli
-from ccc.nvcc import settings, words
+from ccc.nvcc import option_files, settings, words
 from ccc.options import Options
 from ccc.toolkit import find as toolchain
 from ccc.toolkit import hook, places
@@ -36,7 +36,7 @@ ARCH = "-arch=sm_90"
 def test_options_stand_in_variables_and_files_too(tmp_path: Path) -> None:
     inner, file = tmp_path / "inner", tmp_path / "options"
     inner.write_text("--ccc-max-block=32 -O1\n")
-    file.write_text(f"-DX='a b'\n--ccc-strict --options-file {inner}\n")
+    file.write_text(f'"-DX=a b"\n--ccc-strict --options-file {inner}\n')
     own = tmp_path / "own"
     own.write_text("-O2")
     told = settings.gather(
@@ -48,7 +48,7 @@ def test_options_stand_in_variables_and_files_too(tmp_path: Path) -> None:
         },
     )
     assert told.arguments == [
-        "--ccc-report=a b/", "k.cu", "-DX=a b", "--ccc-strict", "--ccc-max-block=32", "-O1",
+        "--ccc-report=a b/", "k.cu", "-optf", str(file), "--ccc-strict", "--ccc-max-block=32",
         f"--options-file={own}", "--ccc-off", "-c", "--ccc-strategy=merge", "--ccc-explain",
     ]  # fmt: skip
     assert told.seen == ["-G", "k.cu", "-DX=a b", "-O1", "-O2", "-c", "-lineinfo"]
@@ -59,12 +59,47 @@ def test_nvcc_does_not_see_ours_in_its_variables() -> None:
     clean = settings.without_ours({**given, "A": "b"})
     assert clean["NVCC_APPEND_FLAGS"].split() == ["-DX=\\'a", "-O3"]
     assert (clean["NVCC_PREPEND_FLAGS"], clean["A"]) == ("-O1", "b")
+    quoted = {"NVCC_APPEND_FLAGS": '"--ccc-report=a b/" -DX="a --ccc-off"'}
+    assert settings.without_ours(quoted)["NVCC_APPEND_FLAGS"] == ' -DX="a --ccc-off"'
+
+
+def test_nvcc_reads_all_else_of_a_file_as_it_stands_there(tmp_path: Path) -> None:
+    """It has rules of its own for quotes."""
+    inner, outer = tmp_path / "in ner", tmp_path / "outer"
+    inner.write_text("-DX='a \\\"\t--ccc-use='a b.json' -DY=\\\"b'\r\n\"--ccc-report=a b/\"\n")
+    outer.write_text(f"--options-file='x',\"{inner}\" -O1")
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    plain = ["-optf", str(tmp_path / "none"), "k.cu"]
+    assert option_files.for_nvcc(plain, str(folder)) == plain
+    words = option_files.for_nvcc([*plain, "-optf", str(outer)], str(folder))
+    assert words[:-1] == [*plain, "-optf"]
+    copy, copied = sorted(folder.iterdir())
+    assert words[-1] == str(copied)
+    assert copied.read_text() == f"\"--options-file='x',{copy}\" -O1"
+    assert copy.read_bytes() == b"-DX='a \\\"\t -DY=\\\"b'\r\n\n"
+    assert option_files.ours_in(str(outer)) == ["--ccc-use=a b.json", "--ccc-report=a b/"]
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        (r"-DV=\"hi\"", "-DV=hi"),
+        (r'-DV="a\"b"', "-DV=ab"),
+        ("-DV='a b'", "-DV='a|b'"),
+        (r'-DV=a\ b"c d"e', "-DV=a bc de"),
+        ("-DV=it's", "-DV=it's"),
+        ("-DV=1\r\n\t-DW=\v2", "-DV=1|-DW=\v2"),
+    ],
+)
+def test_words_are_split_as_nvcc_does(text: str, seen: str) -> None:
+    assert option_files.split(text, "f") == seen.split("|")
 
 
 def test_flags_that_cannot_be_read(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("NVCC_APPEND_FLAGS", "--ccc-strict 'x")
+    monkeypatch.setenv("NVCC_APPEND_FLAGS", "--ccc-strict --ccc-report='x")
     assert cli.cccc(["k.cu"]) == 2
     assert capsys.readouterr().err == "ccc: error: NVCC_APPEND_FLAGS: no closing quotation\n"
 
@@ -159,6 +194,22 @@ def test_options_in_a_file(project: Project) -> None:
     assert project("k.cu", ARCH, "--options-file", "options", "-o", "k.out", CCC_FLAGS="") == ""
     assert json.loads(project.read("r.json"))["kernels"][0]["paths"][0]["strategy"] == "queue"
     assert ".entry" in project.read("k.out")
+
+
+def test_an_option_of_ours_changes_nothing_else_in_a_file(project: Project) -> None:
+    project.write("s.cu", "#define S(x) #x\n#define T(x) S(x)\n#pragma message(T(V))\n")
+    for value, seen in {r"\"hi\"": "hi", r'"a\"b"': "ab", "'a'": "'a'"}.items():
+        project.write("inner", f"-DV={value} --ccc-strategy=collect")
+        project.write("outer", "--options-file inner --ccc-off")
+        said = project("s.cu", ARCH, "-E", "-optf", "outer")
+        assert f'#pragma message("{seen}")' in said
+
+
+def test_ptx_that_a_file_names_is_transformed(project: Project) -> None:
+    project("k.cu", ARCH, "-ptx", "--ccc-mark-only", "-o", "m.ptx")
+    project.write("options", "-ptx m.ptx --ccc-report=r.json")
+    project("-o", "k.ptx", "-optf", "options")
+    assert json.loads(project.read("r.json"))["kernels"][0]["paths"][0]["applied"]
 
 
 @pytest.mark.slow
