@@ -20,6 +20,8 @@ _BLANKS = " \t\r\n"
 _QUOTED = r'"(?:[^"\\]|\\.)*"|\\.'
 _OURS = rf"""(?=["']?{OURS})(?:{_QUOTED}|'[^']*'|[^{_BLANKS}"'\\])+"""
 _WORD = re.compile(rf"""({_OURS})|(?:{_QUOTED}|[^{_BLANKS}"\\])+""", re.DOTALL)
+_DEEPEST = 15
+"""How deep such files may stand in each other, as nvcc has it."""
 
 
 class SettingsError(CccError):
@@ -42,10 +44,10 @@ def without_ours(text: str, place: str) -> str:
 
 def ours_in(names: str) -> list[str]:
     """Our options in files of options, whose names are given as nvcc takes them."""
-    return [word for word in _held(names) if word.startswith(OURS)]
+    return [word for word in _held(names, 0) if word.startswith(OURS)]
 
 
-def expanded(arguments: Sequence[str]) -> list[str]:
+def expanded(arguments: Sequence[str], depth: int = 0) -> list[str]:
     """The words, and in place of a file of options those that it holds.
 
     Raises:
@@ -55,7 +57,7 @@ def expanded(arguments: Sequence[str]) -> list[str]:
     words: list[str] = []
     for index, word in enumerate(arguments):
         if index in files:
-            words += _held(files[index])
+            words += _held(files[index], depth)
         elif word not in RESPONSE:
             words.append(word)
     return words
@@ -104,11 +106,16 @@ def _copy(name: str, folder: str) -> str:
     return copy
 
 
-def _held(names: str) -> list[str]:
+def _held(names: str, depth: int) -> list[str]:
     """The words of some files of options; none where nvcc will say that there is no such file."""
     words: list[str] = []
     for name in filter(os.path.isfile, names.split(",")):
-        words += expanded(split(read_text(name), name))
+        if depth == _DEEPEST:
+            raise SettingsError(
+                f"{name}: files of options name each other more than {_DEEPEST} deep; "
+                "does one name itself?"
+            )
+        words += expanded(split(read_text(name), name), depth + 1)
     return words
 
 

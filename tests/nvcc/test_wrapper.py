@@ -81,6 +81,19 @@ def test_nvcc_reads_all_else_of_a_file_as_it_stands_there(tmp_path: Path) -> Non
     assert option_files.ours_in(str(outer)) == ["--ccc-use=a b.json", "--ccc-report=a b/"]
 
 
+def test_files_of_options_that_name_each_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_text(f"-O1 --options-file={other}")
+    other.write_text(f"-optf {one},{one}")
+    assert cli.cccc(["k.cu", "-optf", str(one)]) == 2
+    assert capsys.readouterr().err == (
+        f"ccc: error: {other}: files of options name each other more than 15 deep; "
+        "does one name itself?\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "seen"),
     [
