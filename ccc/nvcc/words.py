@@ -21,7 +21,7 @@ PHASES = frozenset(
 )
 _WITHOUT_DEVICE_CODE = frozenset(
     {"E", "preprocess", "M", "MM", "generate-dependencies", "generate-nonsystem-dependencies"}
-    | {"dlink", "device-link", "lib", "cuda", "help", "h", "version", "V"}
+    | {"help", "h", "version", "V"}
 )
 DRYRUN = frozenset({"dryrun"})
 HELP = frozenset({"help", "h"})

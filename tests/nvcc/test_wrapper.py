@@ -125,6 +125,10 @@ def test_flags_that_cannot_be_read(
         (["k.cu", "-E"], False),
         (["k.cu", "-MM"], False),
         (["k.o", "-dlink"], False),
+        (["k.o", "-lib"], False),
+        (["k.cu", "-dlink"], True),
+        (["k.cu", "-lib"], True),
+        (["k.cu", "-cuda"], True),
         (["k.o", "l.o", "-o", "k.cu.x"], False),
         (["k.cu", "--dryrun"], False),
     ],
@@ -233,7 +237,11 @@ def test_a_report_is_that_of_a_compilation(project: Project) -> None:
     project("k.o", ARCH, "-dlink", "-o", "d.o", report)
     project("k.cu", "-E", "-o", "k.ii", report)
     project("k.cu", "-M", "-o", "k.d", report)
+    project("k.o", "-lib", "-o", "k.a", report)
     assert project.read("r.json") == told
+    for phase in ("-lib", "-cuda", "-dlink"):
+        project("k.cu", ARCH, phase, "-o", "k.made", f"--ccc-report=r{phase}.json")
+        assert project.read(f"r{phase}.json") == told
 
 
 @pytest.mark.slow
