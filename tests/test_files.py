@@ -136,3 +136,13 @@ def test_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     files.write("-", b"\0\1")
     sys.stdout.flush()
     assert capfdbinary.readouterr().out == b"text\n\0\1"
+
+
+def test_the_cache_of_a_user_whom_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container, where there may be no home, either."""
+    for name in ("CCC_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 987654)
+    assert str(files.folder()) == "/.cache/ccc"
+    monkeypatch.setenv("HOME", "/home/me")
+    assert str(files.folder()) == "/home/me/.cache/ccc"
