@@ -30,14 +30,14 @@ def keep_bytecode() -> None:
 
 
 def _load_or_compile(self: SourceFileLoader, name: str) -> CodeType | None:
-    """A module's code, also where its bytecode ends too early.
+    """A module's code, also where its bytecode ends too early or cannot be read.
 
     Python takes it for whole what it has written to a disk that is full, and would end by an error
     whenever it reads that.
     """
     try:
         return _load(self, name)
-    except (EOFError, ValueError, TypeError):  # as marshal says it
+    except (EOFError, ValueError, TypeError, SystemError, MemoryError):  # as marshal says it
         path = self.get_filename(name)
         try:  # noqa: SIM105 - contextlib takes time to load
             os.unlink(cache_from_source(path))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import py_compile
 import subprocess
 import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 import compile_cost
@@ -13,6 +15,7 @@ import pytest
 from nvcc_project import Project, project
 
 import ccc
+from ccc import bytecode
 from ccc.toolkit import find as toolchain
 
 __all__ = ["project"]
@@ -151,6 +154,21 @@ def test_bytecode_that_ends_too_early_is_written_anew(annotated: bool, tmp_path:
         os.truncate(path, size - 1)
     compiled()
     assert compiled().items() & sizes.items()  # some are for what is kept by now
+
+
+def test_bytecode_with_wrong_bytes_is_written_anew(tmp_path: Path) -> None:
+    """A number in place of the name of the source, which Python takes for an error of its own."""
+    source = tmp_path / "new.py"
+    source.write_text("VALUE = 1\n")
+    kept = Path(py_compile.compile(str(source), doraise=True) or "")
+    name = os.fsencode(source)
+    data = kept.read_bytes()
+    start = data.index(name)
+    kept.write_bytes(data[: start - 2] + b"\xe9\0\0\0\0" + data[start + len(name) :])
+    code = bytecode._load_or_compile(SourceFileLoader("new", str(source)), "new")
+    assert code is not None
+    assert code.co_filename == str(source)
+    assert not kept.exists()
 
 
 @pytest.mark.slow
