@@ -244,11 +244,14 @@ class StrategySearch:
         return [one for one in needed_of(path, self._free) if served.get(one) != REPEATING]
 
     def _handed_on_with(self, path: Path, served: Mapping[Path, str]) -> str:
-        """The innermost of these, in words."""
-        for loop in self._served_otherwise(path, served):
+        """The innermost of these, in words, with what is expected of what it has now."""
+        others = self._served_otherwise(path, served)
+        for loop in others:
             name = served.get(loop, LEAVE)
             which = "around it" if loop in loops_around(path) else "that its tasks come to"
-            instead = ", too" if name == LEAVE else f" in place of {name}"
+            before = {one: how for one, how in served.items() if one not in others}
+            alone = f"({self._ratio(before, served, self.cost):.2f} with {name} alone)"
+            instead = ", too" if name == LEAVE else f" in place of {name} {alone}"
             return f" with {REPEATING} on the loop {which}{instead}"
         return ""
 
