@@ -138,11 +138,58 @@ def test_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert capfdbinary.readouterr().out == b"text\n\0\1"
 
 
-def test_the_cache_of_a_user_whom_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container, where there may be no home, either."""
-    for name in ("CCC_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+@pytest.fixture
+def cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Folders to which the user may not write, though the tests' may be anybody, even root."""
+    found: list[str] = []
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path not in found and may(path, mode))
+    for name in ("CCC_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
+    return found
+
+
+def test_the_cache_of_a_user_whom_nobody_knows(
+    cannot_be_written: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As in a container, where there may be no home, either."""
+    monkeypatch.delenv("HOME", raising=False)
     monkeypatch.setattr(os, "getuid", lambda: 987654)
-    assert str(files.folder()) == "/.cache/ccc"
-    monkeypatch.setenv("HOME", "/home/me")
-    assert str(files.folder()) == "/home/me/.cache/ccc"
+    assert str(files.folder()) in ("/.cache/ccc", f"/tmp/ccc-{os.geteuid()}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert files.folder() == tmp_path / ".cache/ccc"
+
+
+def test_who_may_not_write_his_own_cache_has_one_among_temporary_files(
+    cannot_be_written: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    own = tmp_path / f"ccc-{os.geteuid()}"
+    assert files.folder() == home / ".cache/ccc"
+    assert not own.exists()
+    cannot_be_written.append(str(tmp_path))  # the nearest folder that there is
+    assert files.folder() == own
+    assert own.stat().st_mode & 0o777 == 0o700
+    (home / ".cache/ccc").mkdir(parents=True)
+    assert files.folder() == home / ".cache/ccc"
+    monkeypatch.setenv("CCC_CACHE_DIR", "elsewhere")
+    assert files.folder() == Path("elsewhere").resolve()
+
+
+@pytest.mark.parametrize("make", ["writable", "link"])
+def test_a_folder_that_somebody_else_may_write_is_no_cache(
+    make: str, cannot_be_written: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home, place = tmp_path / "home", tmp_path / f"ccc-{os.geteuid()}"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    cannot_be_written.append(str(home))
+    if make == "link":
+        place.symlink_to(home)
+    else:
+        place.mkdir()
+        place.chmod(0o777)
+    assert files.folder() == home / ".cache/ccc"
