@@ -149,8 +149,9 @@ def cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
+@pytest.mark.usefixtures("cannot_be_written")
 def test_the_cache_of_a_user_whom_nobody_knows(
-    cannot_be_written: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """As in a container, where there may be no home, either."""
     monkeypatch.delenv("HOME", raising=False)
