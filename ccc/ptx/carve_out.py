@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ccc.ptx.architecture import capability
-from ccc.ptx.occupancy import KB, likely_limits, occupancy
+from ccc.ptx.occupancy import KB, limits, occupancy
 
 _VOLTA = (8, 16, 32, 64, 96)
 _AMPERE = (8, 16, 32, 64, 100, 132, 164)
@@ -36,19 +36,18 @@ def first_level_cache(arch: str, registers: int, shared_bytes: int, block: int) 
     alike.
 
     Args:
-        arch: such as ``sm_90``; one that is not known is taken for the newest that is.
+        arch: such as ``sm_90``.
         registers: of one thread.
         shared_bytes: of one block, static and dynamic.
         block: threads of one block.
 
     Raises:
-        CccError: no kernel is like that.
+        CccError: as of :func:`ccc.ptx.occupancy.occupancy`.
 
     >>> first_level_cache("sm_90", 32, 6144, 256), first_level_cache("sm_90", 32, 3072, 256)
     (124, 192)
     """
-    room = likely_limits(arch)
-    both, sizes = PARTED.get(capability(arch), PARTED[max(PARTED)])
+    room, (both, sizes) = limits(arch), PARTED[capability(arch)]
     each = shared_bytes / KB + room.shared_kb_reserved
     blocks = occupancy(arch, registers, shared_bytes, block).blocks
     twice = blocks if block > LARGE else min(2 * blocks, room.blocks)

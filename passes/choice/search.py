@@ -152,7 +152,8 @@ class StrategySearch:
         if not changed or not self.cost.reads_apart:
             return served
         left, before = (self.cost.cache({**self._asked, **one}) for one in (smaller, served))
-        if left < MORE_CACHE * before or self._ratio(served, smaller, self.cost) < AS_FAST:
+        as_fast = self._ratio(served, smaller, self.cost) >= AS_FAST
+        if not before or left < MORE_CACHE * before or not as_fast:
             return served
         return smaller if all(self._pays(path, smaller, {}) for path in changed) else served
 

@@ -124,8 +124,9 @@ def reads_apart(labels: Collection[str], facts: Facts) -> bool:
     far as any of them come again, or near by, it is the first level cache that has them."""
     lanes = lane_strides(facts)
     code = [one for label in labels for one in facts.blocks[label].instructions]
-    reads = [one for one in code if one.name in LOADS]
-    return any(address_stride(one, lanes) is None for one in accessed(reads, lanes))
+    reads = accessed((one for one in code if one.name in LOADS), lanes)
+    apart = (one for one in reads if address_stride(one, lanes) is None)
+    return not all(_is_of_module(one, facts) for one in apart)
 
 
 def _size(loop: Loop) -> int:
@@ -170,8 +171,8 @@ def _is_of_one(access: Instruction, facts: Facts) -> bool:
 
 
 def _is_by_index(access: Instruction, facts: Facts) -> bool:
-    """Whether a number that each lane has read tells where it reads, in memory that is no table of
-    the module's own: such tables are small. What was read in 64 bits may be a pointer."""
+    """Whether a number that each lane has read tells where it reads. What was read in 64 bits may
+    be a pointer."""
     lanes = lane_strides(facts)
 
     def parts(maker: Instruction, _: Register) -> Iterable[Operand] | None:
@@ -180,14 +181,22 @@ def _is_by_index(access: Instruction, facts: Facts) -> bool:
         is_pointer = TYPES[maker.types[-1]].bits == 64
         return () if is_pointer or address_stride(maker, lanes) == 0 else None
 
-    def computed(maker: Instruction, _: Register) -> Iterable[Operand]:
+    is_known = trace(_places(access), facts.makers, parts) is not None
+    return not is_known and not _is_of_module(access, facts)
+
+
+def _is_of_module(access: Instruction, facts: Facts) -> bool:
+    """Whether it is of a variable of the module: tables there are small, and in the cache."""
+
+    def parts(maker: Instruction, _: Register) -> Iterable[Operand]:
         return maker.operands[1:] if maker.name in COMPUTES_ADDRESSES else ()
 
-    places = [one for one in access.operands if isinstance(one, Address)]
-    used = [place.base for place in places]
-    made = trace(used, facts.makers, computed) or ()
-    of_module = any(isinstance(one, Symbol) for one in made)
-    return not of_module and trace(used, facts.makers, parts) is None
+    found = trace(_places(access), facts.makers, parts) or ()
+    return any(isinstance(one, Symbol) for one in found)
+
+
+def _places(access: Instruction) -> list[Operand]:
+    return [one.base for one in access.operands if isinstance(one, Address)]
 
 
 def accessed(code: Iterable[Instruction], lanes: Strides) -> list[Instruction]:

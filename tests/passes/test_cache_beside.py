@@ -68,6 +68,19 @@ def test_not_where_it_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen(kernel(Arm(300, 0.1, words=4))) == "queue"
 
 
+@pytest.mark.parametrize("arch", ["sm_90", "sm_75", "sm_120", "sm_130"])
+def test_nor_where_nobody_knows_what_is_left(arch: str) -> None:
+    ptx = kernel(Arm(300, 0.1, words=4)).replace("sm_90", arch)
+    assert chosen(ptx) == ("merge" if arch == "sm_90" else "queue")
+
+
+def test_a_table_of_the_module_is_in_the_cache_anyhow() -> None:
+    table = "mov.u64 %rd3, table;\n\tadd.s64 %rd3, %rd3, %rd2;"
+    ptx = kernel(Arm(300, 0.1, words=4)).replace("add.s64 %rd3, %rd1, %rd2;", table)
+    assert table in ptx
+    assert chosen(ptx) == "queue"
+
+
 def test_what_is_asked_for_is_done() -> None:
     ptx = kernel(Arm(300, 0.1, words=4, clauses="strategy=queue"))
     assert chosen(ptx) == "queue"
