@@ -51,7 +51,7 @@ class DeclaredStructure(NamedTuple):
         """
         every = [f"{name}.{one}" for one in self.open]
         clauses = [one for one in updated if one[1] in every]
-        if clauses or (by, name) in updated or len(every) == 1:
+        if clauses or len(every) == 1 or (every and (by, name) in updated):
             told = clauses_of(clauses or [(by, one) for one in every])
             return f"name the members that the loop updates: {told}"
         if every:

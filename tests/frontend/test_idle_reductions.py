@@ -82,6 +82,14 @@ def test_a_reduction_of_all_of_what_a_template_makes(kind: str, instead: str) ->
     assert f"which is a structure; {instead}" in str(warning)
 
 
+def test_members_that_nobody_may_name_are_no_way_out() -> None:
+    text = loop("acc += x[i];\n#pragma ccc if\nif (a) { b(); }")
+    text = text.replace("ccc for", "ccc for reduction(+: acc)")
+    kind = "class A { float v; public: A &operator+=(float x) { v += x; return *this; } };"
+    (warning,) = mark(kind + text.replace("#pragma", "A acc;\n#pragma", 1), "k.cu").warnings
+    assert "structure; update plain variables in place of its members, or make" in str(warning)
+
+
 @pytest.mark.parametrize(
     ("updates", "clauses"),
     [
