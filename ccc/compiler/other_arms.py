@@ -22,19 +22,34 @@ _LEAVE_IT = "leave it as it is, since the annotation serves {}"
 def short_ones_need_nothing(
     records: Sequence[Record], remarks: Sequence[Remark]
 ) -> Iterator[Remark]:
-    """The remarks; a short path that is left beside others is told of as of no gain.
+    """The remarks; a short path that is left beside others is told of as of no gain, and so is the
+    annotation where none of these may gain.
 
     Args:
         records: the annotations of a kernel.
         remarks: what is to be said of each.
     """
-    for record, remark in zip(records, remarks, strict=True):
-        path = record.path if isinstance(record, PathRecord) else None
-        is_short = isinstance(path, LeftPath) and path.is_short
-        if is_short and remark.reason and _serves_others(remark, remarks):
-            yield replace(remark, reason=None, strategy=LEAVE.name, advice=NEEDS_NOTHING)
-        else:
-            yield remark
+    both = zip(records, remarks, strict=True)
+    short = [remark for record, remark in both if remark.reason and _is_short(record)]
+    others = [one for one in remarks if one not in short]
+    for remark in remarks:
+        told = _of_short(remark, others) if remark in short else None
+        yield replace(remark, reason=None, strategy=LEAVE.name, advice=told) if told else remark
+
+
+def _is_short(record: Record) -> bool:
+    path = record.path if isinstance(record, PathRecord) else None
+    return isinstance(path, LeftPath) and path.is_short
+
+
+def _of_short(remark: Remark, others: Sequence[Remark]) -> str | None:
+    """What is to be said of a short path in place of why it is left, by what became of those that
+    are none."""
+    if _serves_others(remark, others):
+        return NEEDS_NOTHING
+    beside = [one for one in others if one.position == remark.position]
+    in_vain = all(one.advice is not None and not _may_gain(one) for one in beside)
+    return TOO_SHORT if beside and in_vain else None
 
 
 def with_others_in_mind(remarks: Sequence[Remark]) -> list[Remark]:
@@ -52,6 +67,12 @@ def _kept(remark: Remark, remarks: Sequence[Remark]) -> str | None:
 def _serves_others(remark: Remark, remarks: Sequence[Remark]) -> bool:
     """Whether another arm, or case, of an annotation was transformed, or could be, and no copy of
     this one was."""
-    able = (one for one in remarks if one.applied or one.advice is not None)
+    able = (one for one in remarks if one.applied or _may_gain(one))
     arms = {of_arm(one) for one in able if one.position == remark.position}
     return bool(arms) and of_arm(remark) not in arms
+
+
+def _may_gain(remark: Remark) -> bool:
+    """Whether what is left, though it could be transformed, is not expected to lose in any case."""
+    expected = remark.details.get("considered") or {}
+    return remark.advice is not None and round(max(expected.values(), default=1), 2) >= 1

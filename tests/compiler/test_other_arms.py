@@ -54,6 +54,36 @@ def test_a_short_case_needs_nothing(tmp_path: Path) -> None:
     assert line == f"k.cu:6:1: remark: path (case 0, line 8) {NOTHING}"
 
 
+SHORT_ONES = """__global__ void k(const float *x, const int *kind, int *y, int n) {
+    int run = 0;
+#pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+#pragma ccc ANNOTATED
+        y[i] = run;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "annotated",
+    [
+        "if\nif (kind[i] > 3) run = y[0]; else run += 3;",
+        "if prob(.2)\nif (kind[i] > 3) run = y[0]; else y[i + n] = 4;",
+        "switch\nswitch (kind[i]) { case 0: run = 1; break; case 2: run = y[0]; break; "
+        "default: run ^= i; }",
+    ],
+)
+def test_an_annotation_all_of_whose_arms_are_short_is_to_be_removed(
+    annotated: str, tmp_path: Path
+) -> None:
+    source = SHORT_ONES.replace("ANNOTATED", annotated)
+    every = said(source, tmp_path, Options(strict=True))
+    told = [line for line in every if "it is too short to gain anything: remove the ann" in line]
+    assert len(told) == 1
+    assert not any("leave it as it is" in line or "nothing has to" in line for line in every)
+
+
 def test_an_annotation_that_serves_others_is_not_to_be_removed(tmp_path: Path) -> None:
     long = "for (int k = 0; k < 40; k++) s = 1 / sqrtf(s + k + v);"
     (line,) = said(ARMS.replace("SHORT", long), tmp_path, Options(strategy=COLLECT))
