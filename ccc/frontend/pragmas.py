@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ccc.errors import choices, closest, did_you_mean, nearest, short
 from ccc.frontend.folding import IN_A_MACRO, Number, fold
-from ccc.frontend.reduction_lists import as_lists
+from ccc.frontend.reduction_lists import as_lists, operations_in
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -124,6 +124,7 @@ def parse(text: str) -> Pragma:
     Raises:
         PragmaError: an unknown or misplaced word, or an argument that cannot be used.
     """
+    text = re.sub(r"\\(?=\r?\n)", " ", text)  # which goes on in the next line
     words = " ".join(text.split())
     if words in DIRECTIVES:  # nothing behind it: for most annotations no grammar need be loaded
         return Pragma(words, {})
@@ -332,14 +333,9 @@ def _reduction(argument: _Argument) -> str:
     sign = sign.strip()
     if not colon:
         raise argument.error("a reduction is written reduction(op: variable, ...)")
-    if sign not in REDUCTIONS:
-        named = {name: one for one, name in REDUCTIONS.items()} | dict.fromkeys(_SUMS, "+") | _FLAGS
-        meant = named.get(closest(sign, named) or "")
-        known = f"; the operations are {' '.join(REDUCTIONS)}"
-        serves = "remove it" if argument.directive == "for variable" else BY_NO_REDUCTION
-        known += f"; for others, {serves}" if sign in _OTHERS else ""
-        hint = did_you_mean(meant) if meant else known
-        raise argument.error(f'unknown reduction "{short(sign)}"{hint}')
+    more = {*_OTHERS, *_FLAGS, *_SUMS}.intersection(operations_in(names))
+    for one in (sign, *sorted(more)):
+        _check_operation(one, argument)
     if instead := as_lists(argument.text or "", REDUCTIONS):
         raise argument.error(instead)
     listed = _expression(f"f({names})", argument).args
@@ -350,6 +346,17 @@ def _reduction(argument: _Argument) -> str:
         instead = next(filter(None, map(_in_a_variable, others)), "")
         raise argument.error(f"a reduction names variables: reduction(op: variable, ...){instead}")
     return f"{REDUCTIONS[sign]}:{','.join(filter(None, reduced))}"
+
+
+def _check_operation(sign: str, argument: _Argument) -> None:
+    if sign not in REDUCTIONS:
+        named = {name: one for one, name in REDUCTIONS.items()} | dict.fromkeys(_SUMS, "+") | _FLAGS
+        meant = named.get(closest(sign, named) or "")
+        known = f"; the operations are {' '.join(REDUCTIONS)}"
+        serves = "remove it" if argument.directive == "for variable" else BY_NO_REDUCTION
+        known += f"; for others, {serves}" if sign in _OTHERS else ""
+        hint = did_you_mean(meant) if meant else known
+        raise argument.error(f'unknown reduction "{short(sign)}"{hint}')
 
 
 def _noalias(argument: _Argument) -> str:

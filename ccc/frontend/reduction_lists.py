@@ -7,10 +7,19 @@ import re
 from collections.abc import Collection
 from itertools import chain
 
-_OPERATION = re.compile(r"(?:^|[\s,;])\s*([^\s,;:]+)\s*:(?!:)")
+_OPERATION = re.compile(r"(?<![^\s,;])([^\s,;:]+)\s*:(?!:)")
 """Before what is reduced by it."""
 _GAP = re.compile(r"\s*[,;]\s*|\s+")
-_VARIABLE = re.compile(r"\w+(?:\.\w+)*")
+_VARIABLE = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
+
+
+def operations_in(text: str) -> list[str]:
+    """What stands in a reduction where operations do, which may be no operation.
+
+    >>> operations_in("+: a, *: b")
+    ['+', '*']
+    """
+    return _OPERATION.findall(text)
 
 
 def as_lists(text: str, operations: Collection[str]) -> str | None:
@@ -20,6 +29,8 @@ def as_lists(text: str, operations: Collection[str]) -> str | None:
     'a reduction is by one operation; write reduction(min: lo) reduction(max: hi)'
     >>> as_lists("+: a b; c", ["+"])
     'variables are listed with commas; write reduction(+: a, b, c)'
+    >>> as_lists("+: a, min b", ["+", "min"])
+    'a reduction is by one operation; write reduction(op: variable, ...) for each'
     >>> as_lists("+: a, b", ["+"])
     """
     begin, *parts = _OPERATION.split(text)
@@ -31,5 +42,8 @@ def as_lists(text: str, operations: Collection[str]) -> str | None:
     told = [f"reduction({op}: {', '.join(names)})" for op, names in zip(by, listed, strict=True)]
     if len(told) > 1:
         return f"a reduction is by one operation; write {' '.join(told)}"
-    is_listed = all("," in gap for names in parts[1:] for gap in _GAP.findall(names.strip()))
-    return None if is_listed else f"variables are listed with commas; write {told[0]}"
+    if all("," in gap for names in parts[1:] for gap in _GAP.findall(names.strip())):
+        return None
+    if not {*operations}.isdisjoint(chain(*listed)):
+        return "a reduction is by one operation; write reduction(op: variable, ...) for each"
+    return f"variables are listed with commas; write {told[0]}"

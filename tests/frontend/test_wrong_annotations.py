@@ -158,6 +158,10 @@ def test_pragmas_of_others(pragma: str) -> None:
         ("for reduction(max: a min: b, c)", "; write reduction(max: a) reduction(min: b, c)\n"),
         ("for reduction(+: a; b |: c)", "; write reduction(+: a, b) reduction(|: c)\n"),
         ("for reduction(+: a; b)", "variables are listed with commas; write reduction(+: a, b)\n"),
+        ("for reduction(+: a, min b)", "by one operation; write reduction(op: variable, ...) for"),
+        ("for reduction(+: 3 a)", "is not a C expression"),
+        ("for reduction(+: a, *: b)", 'unknown reduction "*"; the operations are + min max & | ^'),
+        ("for reduction(+: a; ||: b)", 'unknown reduction "||"; did you mean "|"?'),
         (
             "reduction(+: a)",
             '4:13: error: "reduction" is a clause; write it behind the directive, in the same '
@@ -186,6 +190,17 @@ def test_wrong_words(pragma: str, expected: str) -> None:
     assert said.startswith("k.cu:4:")
     assert expected in said
     assert said.split("\n")[1] == f"    #pragma ccc {pragma}".rstrip() + " " * (not pragma)
+
+
+@pytest.mark.parametrize(
+    ("pragma", "expected"),
+    [
+        ("for reduction(+: a \\\n b)", "are listed with commas; write reduction(+: a, b)"),
+        ("\\\nprob(.1)", 'write it behind the directive, in the same line, as in "ccc if prob('),
+    ],
+)
+def test_wrong_words_in_lines_that_go_on(pragma: str, expected: str) -> None:
+    assert expected in complaint(loop(f"#pragma ccc {pragma}\nif (a) b();"))
 
 
 def test_the_caret_is_under_the_word() -> None:
