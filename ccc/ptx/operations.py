@@ -21,9 +21,17 @@ OF_INTEGERS: Mapping[str, Callable[..., int]] = {
     "shl": operator.lshift, "shr": operator.rshift,
     "div": lambda one, by: abs(one) // abs(by) * (1 if (one < 0) == (by < 0) else -1),
     "rem": lambda one, by: abs(one) % abs(by) * (-1 if one < 0 else 1),
+    "abs": abs,
     "bfi": lambda one, into, at, bits: into ^ ((into >> at ^ one) & (1 << bits) - 1) << at,
 }  # fmt: skip
 """What operations make of whole numbers, before that is cut to the width of their type."""
+OF_BITS: Mapping[str, Callable[[int, int], int]] = {
+    "popc": lambda one, _: one.bit_count(),
+    "clz": lambda one, width: width - one.bit_length(),
+    "brev": lambda one, width: int(f"{one:0{width}b}"[::-1], 2),
+    "bfind": lambda one, _: max(one, ~one).bit_length() - 1,
+}
+"""What operations make of the bits of a number, and of how many these are."""
 INVERSE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "ne": "eq", "eq": "ne"}
 """The relation that holds where another does not, of numbers that can be compared."""
 OPPOSITE_OF_INTEGERS = {**INVERSE, "lo": "hs", "hs": "lo", "ls": "hi", "hi": "ls"}

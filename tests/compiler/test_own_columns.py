@@ -48,6 +48,11 @@ COMPUTED = {
     "by_a_quotient": ("h[threadIdx.x / 32][lane + i / 128 & 31] ^= bin;", "h"),
     "made_of_what_was_read": ("h[read & 15][threadIdx.x] += bin;", "h"),
     "in_turn": ("mine[turn] += bin;", "mine"),
+    "by_how_many_bits": ("h[__popc(i) & 15][threadIdx.x] += bin;", "h"),
+    "by_the_first_bit": ("h[__clz(i) & 15][threadIdx.x] += bin;", "h"),
+    "by_the_last_bit": ("h[__ffs(i) & 15][threadIdx.x] += bin;", "h"),
+    "by_bits_in_reverse": ("h[__brev(i) >> 28][threadIdx.x] += bin;", "h"),
+    "by_what_is_far": ("h[abs(i - 640) & 15][threadIdx.x] += bin;", "h"),
 }
 OTHER = {
     "of_the_iteration": "y[i] += bin;",
@@ -67,6 +72,7 @@ OTHER = {
 }
 
 
+@pytest.mark.usefixtures("all_headers")
 def test_who_changes_what_is_the_threads_own_is_told(tmp_path: Path) -> None:
     known = {**OWN, **COMPUTED}
     every = {**{name: code for name, (code, _) in known.items()}, **OTHER}

@@ -25,7 +25,7 @@ from ccc.analysis.paths.model import PlacedPath, instructions_of
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register, Special, Symbol
 from ccc.ptx.opcodes import LOADS, RENAMES
-from ccc.ptx.operations import OF_INTEGERS, RELATIONS, UNSIGNED
+from ccc.ptx.operations import OF_BITS, OF_INTEGERS, RELATIONS, UNSIGNED
 from ccc.ptx.types import TYPES, number_of_type
 
 TURNS = 64
@@ -44,8 +44,13 @@ _DRAWN: tuple[Callable[[int], int], ...] = (
 """Numbers that a kernel may find: small, large, and powers of two."""
 _ADDRESSES = ("to", "global", "shared", "const", "local", "param")
 _SHIFTS = ("shl", "shr")
-_KNOWN = {*OF_INTEGERS, "selp", "setp"}
-_KINDS = {"mul": ("lo", "hi", "wide"), "mad": ("lo", "wide"), "setp": (*RELATIONS, *UNSIGNED)}
+_KNOWN = {*OF_INTEGERS, *OF_BITS, "selp", "setp"}
+_KINDS = {
+    "mul": ("lo", "hi", "wide"),
+    "mad": ("lo", "wide"),
+    "setp": (*RELATIONS, *UNSIGNED),
+    "bfind": ("", "shiftamt"),
+}
 """The modifiers of those that have some, beside their types."""
 _OTHER = "?"
 
@@ -273,6 +278,10 @@ class _Thread:
         read = [number_of_type(one, maker.types[-1]) for one in values]
         if maker.name == "setp":
             return int(RELATIONS[UNSIGNED.get(kind, kind)](*read[:2]))
+        if maker.name in OF_BITS:
+            width = TYPES[maker.types[0]].bits
+            found = OF_BITS[maker.name](read[0], width)
+            return width - 1 - found if kind and read[0] else found
         if maker.name in _SHIFTS:
             read[1] = min(number_of_type(values[1], "u32"), 64)
         if kind == "wide":
