@@ -265,11 +265,15 @@ RINGS = {
     "that_wraps": ("mine[0] + mine[1]", "mine[head] = t; head = (head + 1) & 7;"),
     "of_many": ("of(mine, 8)", "mine[i & 7] = t;"),
     "by_what_is_read": ("of(mine, 3)", "mine[key[i]] = t;"),
+    "beside_what_is_read": ("mine[i + 1 & 7]", "mine[i & 7] = t;"),
+    "that_is_shared_and_goes_round": ("h[i + 3 & 7][threadIdx.x]", "h[i & 7][threadIdx.x] = t;"),
     "shared_ring": ("h[3][threadIdx.x]", "h[i % 10][threadIdx.x] = t;"),
 }
 NO_RINGS = {
     "behind_what_is_read": ("mine[0]", "mine[1 + i % 15] = t;"),
     "of_each_iteration": ("mine[0]", "mine[16 * stride * (i + 1)] = t;"),
+    "in_the_other_half": ("mine[(i & 7) + 8]", "mine[i & 7] = t;"),
+    "of_the_next_iteration": ("mine[64 * stride * (i + 1)]", "mine[64 * stride * i] = t;"),
     "of_other_memory": ("key[thread]", "mine[i & 3] = t;"),
     "that_seldom_begins_anew": (
         "mine[0]",

@@ -68,7 +68,7 @@ def comes_again(
         access: an access in a path, which all of these iterations take.
         path: the path.
         facts: the function's analyses.
-        reads: if there are any, one of them must read there, which all iterations do at one place.
+        reads: if there are any, one of them must read there, in whichever iteration.
     """
     limits = facts.function.limits
     said = limits.get("reqntid") or limits.get("maxntid")
@@ -80,8 +80,7 @@ def comes_again(
         for drawn in _DRAWN:
             try:
                 thread = _Thread(path, facts, launch, drawn)
-                places = _places(access, thread)
-                read = [thread.place(one) for one in reads]
+                places, read = _places(access, reads, thread)
             except (_Unknown, ArithmeticError, RecursionError):
                 return False
             if len(places) >= FEW:
@@ -110,15 +109,20 @@ def is_of_rows(access: Instruction, path: PlacedPath, facts: Facts) -> bool:
         return False
 
 
-def _places(access: Instruction, thread: _Thread) -> list[int]:
-    """The addresses of an access in the iterations of a loop, or the first of them."""
+def _places(
+    access: Instruction, reads: Sequence[Instruction], thread: _Thread
+) -> tuple[list[int], set[int]]:
+    """The addresses of an access in the iterations of a loop, or the first of them, and where some
+    others read in these."""
     found: list[int] = []
+    read: set[int] = set()
     while len(found) < TURNS and (not thread.asks_before(access) or thread.goes_on()):
         found.append(thread.place(access))
+        read.update(map(thread.place, reads))
         if not thread.asks_before(access) and not thread.goes_on():
             break
         thread.go_on()
-    return found
+    return found, read
 
 
 class _Thread:

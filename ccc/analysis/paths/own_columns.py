@@ -10,7 +10,7 @@ and from what is read, users are told; and where it is made from that and from w
 compute, and several of them are seen to come to one place, as to ``h[i & 7][threadIdx.x]``. The
 iteration may read there before the path, as to decide whether it is taken: then later iterations
 find what was there before the task has run. So they do where all iterations read the same places,
-as those of a ring of the thread's own, of which each writes one.
+as those of a ring of the thread's own, of which each writes one, or where they go round in it.
 
 Where all threads of a block read one key, ``y[key[r] + threadIdx.x]`` may be a column of a row that
 only this iteration has. It is not where the memory is the thread's own: in shared memory, or by the
@@ -34,6 +34,7 @@ from ccc.ptx.opcodes import ATOMICS, LOADS
 from ccc.ptx.types import BLOCK, LANE, SPECIAL_REGISTERS
 
 OWN_COLUMNS = "changes what lies at an address made from"
+AGAIN = "what comes again in other iterations"
 MOST_UPDATES = 8
 """So many updates of a path are looked at, which takes up to 50 ms each; one is told of."""
 _LOCKS = {"cas", "exch"}
@@ -66,10 +67,16 @@ def own_columns(path: CheckedPath, stores: InvariantStores, facts: Facts) -> str
                 "place, or remove the annotation"
             )
     others = [one for one in writes if _place(one) not in read]
-    fixed = filter(stores.is_at_one_place, loads)
+    fixed = list(filter(stores.is_at_one_place, loads))
     for store, ring in _rings(others, fixed, facts)[:MOST_UPDATES]:
         met = [] if any(map(stores.goes_over_many, ring)) else ring
         if own := _own(store, path, facts, met):
+            return _read_there(store, own, ring)
+    moved = [one for one in loads if one not in fixed]
+    pairs = [(store, [one]) for store, ring in _rings(others, moved, facts) for one in ring]
+    for store, ring in pairs[:MOST_UPDATES]:
+        own = _own(store, path, facts, ring)
+        if own and own[1] == AGAIN:
             return _read_there(store, own, ring)
     return None
 
@@ -99,12 +106,12 @@ def _made_of(store: Instruction, loads: Sequence[Instruction], facts: Facts) -> 
 
 
 def _rings(
-    writes: Iterable[Instruction], fixed: Iterable[Instruction], facts: Facts
+    writes: Iterable[Instruction], reads: Iterable[Instruction], facts: Facts
 ) -> list[tuple[Instruction, list[Instruction]]]:
-    """Those stores of which loads that all iterations make at one place may read what they write in
-    other iterations, and these loads."""
+    """Those stores of which some loads may read what they write in other iterations, and these
+    loads."""
     loads: dict[frozenset[str] | None, list[Instruction]] = {}
-    for one in fixed:
+    for one in reads:
         loads.setdefault(roots(one, facts), []).append(one)
     return [(one, loads[mine]) for one in writes if (mine := roots(one, facts)) and mine in loads]
 
@@ -145,7 +152,7 @@ def _own(
     keys = [one for one in reads if one.name in LOADS and one.space != "param"]
     if any(is_private or _is_of_a_lane(one, facts) for one in keys):
         return None if is_of_rows(access, path, facts) else (name, "what is read")
-    return (name, "what comes again in other iterations") if counts else None
+    return (name, AGAIN) if counts else None
 
 
 def _made(
