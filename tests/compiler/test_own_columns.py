@@ -190,9 +190,12 @@ COMMON = {
     "of_a_tile": "mine[tile[i & 63]] += t;",
     "constant": "mine[known[i & 63]] += t;",
     "one_of_a_block": "one[key[i] * 64 + threadIdx.x] += t;",
+    "one_of_a_warp": "h[key[2 * b + threadIdx.x / 32]][threadIdx.x & 31] += t;",
+    "of_a_key": "y[key[key[i * stride + thread] & 7] * 64 + threadIdx.x] += t;",
 }
 APART = {
     "rows_of_blocks": "y[key[b] + threadIdx.x] += t;",
+    "rows_of_warps": "y[key[2 * b + threadIdx.x / 32] * 32 + (threadIdx.x & 31)] += t;",
     "rows_that_begin_anywhere": "one[key[b + i] + threadIdx.x] += t;",
 }
 

@@ -109,6 +109,22 @@ def is_of_rows(access: Instruction, path: PlacedPath, facts: Facts) -> bool:
         return False
 
 
+def is_one_of_warps(access: Instruction, path: PlacedPath, facts: Facts) -> bool:
+    """Whether the lanes of a warp, as far as some of them tell, all come to one address.
+
+    Args:
+        access: an access in the loop of a path, at an address that is made of nothing read.
+        path: the path.
+        facts: the function's analyses.
+    """
+    launch = {**_LAUNCH, "%ntid.x": 128}
+    lanes = [{**launch, "%tid.x": lane, "%laneid": lane} for lane in (0, 5, 31)]
+    try:
+        return len({_Thread(path, facts, one, _DRAWN[0]).place(access) for one in lanes}) == 1
+    except (_Unknown, ArithmeticError, RecursionError):
+        return False
+
+
 def _places(
     access: Instruction, reads: Sequence[Instruction], thread: _Thread
 ) -> tuple[list[int], set[int]]:

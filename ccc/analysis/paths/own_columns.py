@@ -12,9 +12,10 @@ iteration may read there before the path, as to decide whether it is taken: then
 find what was there before the task has run. So they do where all iterations read the same places,
 as those of a ring of the thread's own, of which each writes one, or where they go round in it.
 
-Where all threads of a block read one key, ``y[key[r] + threadIdx.x]`` may be a column of a row that
-only this iteration has. It is not where the memory is the thread's own: in shared memory, or by the
-number of the block, too, and at other places for a neighbour that has another key.
+Where all threads of a block, or of a warp, read one key, ``y[key[r] + threadIdx.x]`` may be a
+column of a row that only this iteration has: others that read this key would come there at the same
+time. It is not where the memory is the thread's own: in shared memory, or by the number of the
+block, too, and at other places for a neighbour that has another key.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ccc.analysis.defuse import trace
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.callee_accesses import differs, is_access, operand_of
-from ccc.analysis.paths.coming_again import comes_again, is_of_rows
+from ccc.analysis.paths.coming_again import comes_again, is_of_rows, is_one_of_warps
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import CheckedPath, at, instructions_of
 from ccc.analysis.polled import roots
@@ -150,7 +151,7 @@ def _own(
     varies = {SPECIAL_REGISTERS[one].varies for one in names}
     is_private = access.space == "shared" or BLOCK in varies
     keys = [one for one in reads if one.name in LOADS and one.space != "param"]
-    if any(is_private or _is_of_a_lane(one, facts) for one in keys):
+    if any(is_private or _is_of_a_lane(one, path, facts) for one in keys):
         return None if is_of_rows(access, path, facts) else (name, "what is read")
     return (name, AGAIN) if counts else None
 
@@ -164,10 +165,16 @@ def _made(
     return ((read, each.instruction) for each in made.get((user, read), ()))
 
 
-def _is_of_a_lane(read: Instruction, facts: Facts) -> bool:
+def _is_of_a_lane(read: Instruction, path: CheckedPath, facts: Facts) -> bool:
     """Whether each lane reads for itself: no row of a table, of which it takes a column."""
     made = trace(registers(operand_of(read, "addr")), facts.makers, _parts) or ()
-    return any(isinstance(one, Special) and one.register.varies == LANE for one in made)
+    if not any(isinstance(one, Special) and one.register.varies == LANE for one in made):
+        return False
+    makers = (
+        maker for one in made if isinstance(one, Register) for maker in facts.makers.get(one, ())
+    )
+    is_read = any(one.name in LOADS and one.space != "param" for one in makers)
+    return is_read or not is_one_of_warps(read, path, facts)
 
 
 def _parts(maker: Instruction, _: Register) -> list[Operand]:
