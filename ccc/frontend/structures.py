@@ -72,8 +72,9 @@ def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
         return DeclaredStructure([one.decode() for one in numbers_in(kind, code)], b"")
     *_, name = [b"", *_ARGUMENTS.sub(b"", kind).split()]
     name = name.rpartition(b"::")[2]
-    head = re.compile(rb"\b(struct|class)\s+" + re.escape(name) + rb"\b(?!\s*[>,=])[^;{}()]*\{")
-    found = list(head.finditer(code))
+    beginning = rb"\b(?:enum\s+)?(struct|class)\s+" + re.escape(name)
+    head = re.compile(beginning + rb"\b(?!\s*[>,=])[^;{}()]*\{")
+    found = [one for one in head.finditer(code) if not one[0].startswith(b"enum")]
     if name and not found and (numbers := numbers_in(name, code) or numbers_in(kind, code)):
         return DeclaredStructure([one.decode() for one in numbers], b"")
     if not name or len(found) != 1:

@@ -82,6 +82,13 @@ def test_a_reduction_of_all_of_what_a_template_makes(kind: str, instead: str) ->
     assert f"which is a structure; {instead}" in str(warning)
 
 
+def test_an_enumeration_is_no_structure() -> None:
+    text = loop("acc = (A)((int)acc | i);\n#pragma ccc if\nif (a) { b(); }")
+    text = text.replace("ccc for", "ccc for reduction(|: acc)")
+    kind = "enum class A : int { U, V };"
+    assert mark(kind + text.replace("#pragma", "A acc;\n#pragma", 1), "k.cu").warnings == []
+
+
 def test_members_that_nobody_may_name_are_no_way_out() -> None:
     text = loop("acc += x[i];\n#pragma ccc if\nif (a) { b(); }")
     text = text.replace("ccc for", "ccc for reduction(+: acc)")
