@@ -102,6 +102,8 @@ def _made_by(change: Node, node: Node) -> str | None:
 def _leads(array: Node) -> bool:
     """Whether a member is a pointer in some structure, so that its elements may lie elsewhere."""
     field, root = array.child_by_field_name("field"), root_around(array)
-    name = re.escape(((field or array).text) or b"")
-    led = re.compile(rb"[*&]\s*(?:(?:const|__restrict__)\s+)?" + name + rb"\s*[;,=)]")
+    name = (field or array).text or b""
+    if field is None and type_of(array, name, is_array=True):
+        return False  # whatever members, and variables of others, have its name
+    led = re.compile(rb"[*&]\s*(?:(?:const|__restrict__)\s+)?" + re.escape(name) + rb"\s*[;,=)]")
     return led.search(root.text or b"") is not None

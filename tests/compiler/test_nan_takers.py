@@ -51,3 +51,17 @@ def test_of_two_that_one_template_keeps_the_one_that_takes_it_is_named(tmp_path:
     assert '("low.v", k.cu:' in line
     assert NAN in line
     assert said(source.replace(*FIRST), tmp_path, Options(strategy=COLLECT)) == []
+
+
+def test_of_an_array_with_a_namesake_elements_are_told(
+    tmp_path: Path,
+) -> None:
+    update = "m[0] = Less()(m[0], v); m[1] = Less()(m[1], v * 2);"
+    source = LEAST.replace("UPDATE", update).replace("int sum = 0;", "float m[2] = {9, 9};")
+    source = source.replace("best + sum", "m[0] + m[1]").replace(" CLAUSE", "")
+    wrong = source.replace("ORDER", "return a < b ? a : b;")
+    other = "__global__ void other(float *y) { float *m = y; *m = 1; }\n"
+    (line,) = said(wrong + other, tmp_path, Options(strategy=COLLECT))
+    told = 'no reduction names elements of "m": if the loop only updates these, update plain '
+    told += "variables in their place, and say so on the loop of line 7: reduction(op: variables)"
+    assert f'{NAN}? new : old", or use fminf, and {told}; else remove the annotation [in k]' in line
