@@ -239,14 +239,15 @@ NAME(const float *__restrict__ x, const int *__restrict__ key, float *y, int n) 
 ELSEWHERE = {
     "relaxed": "if (mine[row[i]] + x[i] < mine[i & 7]) mine[i & 7] = mine[row[i]] + x[i];",
     "the_least_of_them": "int w = mine[0] < mine[1]; if (x[i] > mine[w]) mine[w] = x[i];",
+    "two_swapped": "int c = row[i]; float u = mine[c]; mine[c] = its[c]; its[c] = u + x[i];",
     "swapped": "float u = mine[row[i]]; mine[row[i]] = mine[row[i + 1]]; mine[row[i + 1]] = u;",
 }
 
 
 def test_where_one_place_is_made_of_another_no_atomic_is_advised(tmp_path: Path) -> None:
-    kernel = """__global__ void NAME(const float *x, const int *row, float *y, int n) {
+    kernel = """__global__ void NAME(const float *x, const int *row, float *y, float *z, int n) {
     const int thread = blockIdx.x * blockDim.x + threadIdx.x;
-    float *mine = y + 64 * thread;
+    float *mine = y + 64 * thread, *its = z + 64 * thread;
 #pragma ccc for
     for (int i = 0; i < n; ++i) {
 #pragma ccc if

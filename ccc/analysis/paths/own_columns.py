@@ -20,7 +20,7 @@ block, too, and at other places for a neighbour that has another key.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ccc.analysis.defuse import trace
 from ccc.analysis.facts import Facts
@@ -60,21 +60,25 @@ def own_columns(path: CheckedPath, stores: InvariantStores, facts: Facts) -> str
     updates = [one for one in writes if _place(one) in read]
     for store in updates[:MOST_UPDATES]:
         if own := _own(store, path, facts):
-            if elsewhere := _made_of(store, loads, facts):
+            if elsewhere := _made_of(store, loads, {roots(store, facts)}, facts):
                 return _read_there(store, own, elsewhere)
+            beside = [one for one in updates[:MOST_UPDATES] if one is not store]
+            others = {roots(one, facts) for one in beside if _own(one, path, facts)} - {None}
+            if _made_of(store, loads, others, facts):  # two that are swapped
+                return _read_there(store, own, [i for i in loads if _place(i) == _place(store)])
             return (
                 f"{_changes(store, *own)}, and tasks of one thread, which have its {own[0]}, may "
                 "run at the same time; use an atomic operation where two of them may come to one "
                 "place, or remove the annotation"
             )
-    others = [one for one in writes if _place(one) not in read]
+    rest = [one for one in writes if _place(one) not in read]
     fixed = list(filter(stores.is_at_one_place, loads))
-    for store, ring in _rings(others, fixed, facts)[:MOST_UPDATES]:
+    for store, ring in _rings(rest, fixed, facts)[:MOST_UPDATES]:
         met = [] if any(map(stores.goes_over_many, ring)) else ring
         if own := _own(store, path, facts, met):
             return _read_there(store, own, ring)
     moved = [one for one in loads if one not in fixed]
-    pairs = [(store, [one]) for store, ring in _rings(others, moved, facts) for one in ring]
+    pairs = [(store, [one]) for store, ring in _rings(rest, moved, facts) for one in ring]
     for store, ring in pairs[:MOST_UPDATES]:
         own = _own(store, path, facts, ring)
         if own and own[1] == AGAIN:
@@ -98,12 +102,17 @@ def _place(access: Instruction) -> tuple[str, Address] | None:
     return (access.space, address) if isinstance(address, Address) else None
 
 
-def _made_of(store: Instruction, loads: Sequence[Instruction], facts: Facts) -> list[Instruction]:
-    """What a store writes is made of, at other places of the same memory, or where: no atomic
-    operation does that."""
-    mine, used = roots(store, facts), trace(store.used(), facts.makers, lambda one, _: one.used())
+def _made_of(
+    store: Instruction,
+    loads: Sequence[Instruction],
+    memory: Collection[frozenset[str] | None],
+    facts: Facts,
+) -> list[Instruction]:
+    """What a store writes is made of, or where, at other places of some memory, given by its roots:
+    no atomic operation does that."""
+    used = trace(store.used(), facts.makers, lambda one, _: one.used())
     read = [one for one in loads if not (used or frozenset()).isdisjoint(one.defined())]
-    return [one for one in read if _place(one) != _place(store) and mine == roots(one, facts)]
+    return [one for one in read if _place(one) != _place(store) and roots(one, facts) in memory]
 
 
 def _rings(
