@@ -14,7 +14,7 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand, Register, Special
-from ccc.ptx.opcodes import RENAMES, Effect
+from ccc.ptx.opcodes import LOADS, RENAMES, Effect
 from ccc.ptx.operations import MAKES_ONE_OF
 from ccc.ptx.types import LANE, TIME, WARP_SIZE
 
@@ -78,7 +78,7 @@ def _turn_strides(loop: Loop, facts: Facts) -> Strides:
         for instruction in inside:
             later = any(one in made and one not in found for one in instruction.used())
             if not later and made.intersection(instruction.defined()):
-                changed |= _agree(found, instruction, facts)
+                changed |= _agree(found, instruction, _made_by(instruction, found, facts))
     return {**dict.fromkeys(made), **found}
 
 
@@ -116,12 +116,13 @@ def _update(found: dict[Register, int | None], instruction: Instruction, facts: 
         return False
     if any(register not in found and register in facts.makers for register in instruction.used()):
         return False
-    return _agree(found, instruction, facts)
+    if instruction.name in LOADS and address_stride(instruction, found) == 0:
+        return _agree(found, instruction, 0)  # all lanes read one number
+    return _agree(found, instruction, _made_by(instruction, found, facts))
 
 
-def _agree(found: dict[Register, int | None], instruction: Instruction, facts: Facts) -> bool:
-    """The same of a definition whose operands are known."""
-    stride = _made_by(instruction, found, facts)
+def _agree(found: dict[Register, int | None], instruction: Instruction, stride: int | None) -> bool:
+    """The same of a definition of which the stride is known, or that there is none."""
     changed = False
     for register in instruction.defined():
         agreed = stride if found.get(register, stride) == stride else None

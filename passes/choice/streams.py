@@ -29,7 +29,7 @@ from ccc.ir.operands import Address, Operand, Register, Symbol
 from ccc.passes.choice.exchange import GATHERED, IN_PARTS, STREAMED
 from ccc.passes.choice.work import times
 from ccc.ptx.opcodes import LOADS, Unit
-from ccc.ptx.operations import COMPUTES_ADDRESSES
+from ccc.ptx.operations import COMPUTES_ADDRESSES, SCALES
 from ccc.ptx.throughput import SECTOR
 from ccc.ptx.types import MAY_BE_GLOBAL, TYPES, WARP_SIZE
 
@@ -171,14 +171,19 @@ def _is_of_one(access: Instruction, facts: Facts) -> bool:
 
 
 def _is_by_index(access: Instruction, facts: Facts) -> bool:
-    """Whether a number that each lane has read tells where it reads. What was read in 64 bits may
-    be a pointer."""
+    """Whether a number that each lane has read tells where it reads, and not a pointer, which is
+    what was read in 64 bits and is added as it is."""
     lanes = lane_strides(facts)
 
-    def parts(maker: Instruction, _: Register) -> Iterable[Operand] | None:
+    def added(maker: Instruction, _: Register) -> Iterable[Operand]:
+        return () if maker.name in SCALES else maker.operands[1:]
+
+    bases = trace(_places(access), facts.makers, added) or ()
+
+    def parts(maker: Instruction, made: Register) -> Iterable[Operand] | None:
         if maker.name not in LOADS or maker.space not in MAY_BE_GLOBAL:
             return maker.operands[1:]
-        is_pointer = TYPES[maker.types[-1]].bits == 64
+        is_pointer = made in bases and TYPES[maker.types[-1]].bits == 64
         return () if is_pointer or address_stride(maker, lanes) == 0 else None
 
     is_known = trace(_places(access), facts.makers, parts) is not None

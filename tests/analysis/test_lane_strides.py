@@ -61,6 +61,15 @@ def test_upper_bits_are_the_same(body: str, expected: int | None) -> None:
     assert stride(body) == expected
 
 
+def test_what_all_lanes_read_at_one_address_is_the_same() -> None:
+    """As a pointer that lies in a structure."""
+    assert stride("ld.global.u32 %r3, [list+8];") == 0
+    assert (
+        stride("cvta.u64 %r4, list;\n\tld.global.u32 %r4, [%r4+8];\n\tadd.s32 %r3, %r4, %r2;") == 1
+    )
+    assert stride("ld.global.u32 %r3, [%r2];") is None
+
+
 TURNS = """
 	ld.param.u64 %rd1, [next];
 	mov.u32 %r3, 0;

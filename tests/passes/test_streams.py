@@ -184,8 +184,10 @@ def test_lanes_that_go_along_lists_of_their_own_wait_for_memory(
         ("ld.global.u32 %r4, [%rd1]", 0),
         ("mov.u64 %rd2, table; ld.global.u32 %r4, [%rd3]", 0),
         ("ld.global.u64 %rd2, [%rd3]; mov.u32 %r4, %r1", 0),
+        ("ld.global.u64 %rd7, [%rd3]; shl.b64 %rd8, %rd7, 2; add.s64 %rd2, %rd2, %rd8; "
+         "mov.u32 %r4, %r1", 32 * GATHERED),
     ],
-)
+)  # fmt: skip
 def test_what_each_lane_reads_by_an_index_is_not_all_in_the_cache(
     index: str, sectors: float
 ) -> None:
