@@ -107,8 +107,10 @@ class Node:
             details["shared_out_reason"] = plan.unshared
         if path.ends_later is not None:
             details[ENDS_LATER] = path.ends_later
-        if path.may_lose is not None and plan.strategy != UNIFORM.name:
-            details[MAY_LOSE] = path.may_lose
+        shares = plan.engage is not None or path.marker.kind != "variable"
+        lost = path.may_lose or (path.turns_may_lose if shares else None)
+        if lost is not None and plan.strategy != UNIFORM.name:
+            details[MAY_LOSE] = lost
         if path.timed is not None and plan.strategy != UNIFORM.name:
             details[TIMES_WAITING] = path.timed
         plan.record.apply(plan.strategy, details)

@@ -159,6 +159,8 @@ class _Thread:
         if branch is None:
             raise _Unknown
         self._branch, self._end = branch, facts.homes[branch]
+        around = (one.blocks for one in facts.loops if loop.header in one.blocks)
+        self._around = frozenset[str]().union(*around) - loop.blocks
         written = {r for i in instructions_of(loop.blocks, facts) for r in i.defined()}
         self._carried = facts.liveness.live_in(loop.header) & written
         self._begins: dict[Register, int] = {}
@@ -262,6 +264,8 @@ class _Thread:
                 self._begins[register] = self._made_by(first, register)
             return self._begins[register]
         makers = self._behind_the_path(makers)
+        if len(makers) > 1:  # of turns, what counts iterations is what the first one has
+            makers = [one for one in makers if one.label not in self._around] or makers
         if len(makers) == 1 and makers[0].instruction.guard is None:
             return self._computed(makers[0].instruction, register)
         found = trace([register], self._facts.makers, lambda maker, _: maker.used()) or ()

@@ -51,6 +51,7 @@ from ccc.analysis.paths.model import (
 )
 from ccc.analysis.paths.own_columns import own_columns
 from ccc.analysis.paths.own_memory import check_own_memory
+from ccc.analysis.paths.own_rows import own_rows
 from ccc.analysis.paths.seen_late import seen_late
 from ccc.analysis.paths.tail_calls import tail_calls
 from ccc.analysis.paths.timed import timed
@@ -422,8 +423,10 @@ class _Examination:
         stores = self._invariant_stores[checked.loop]
         late = seen_late(checked, stores, self.facts)
         lost = own_columns(checked, stores, self.facts)
+        lost_in_turns = own_rows(checked, self.facts)
         time = timed(checked, self.facts)
-        return replace(checked, frame=frame, ends_later=late, may_lose=lost, timed=time)
+        found = replace(checked, frame=frame, ends_later=late, may_lose=lost, timed=time)
+        return replace(found, turns_may_lose=lost_in_turns)
 
     def _check_independence(self, checked: CheckedPath) -> None:
         if checked.loop not in self._invariant_stores:

@@ -156,8 +156,8 @@ class CheckedPath(PlacedPath):
 
     ``frame`` are the words of the thread's own memory that a task takes along. ``ends_later`` is
     what users are told where tasks decide whether the loop goes on, ``may_lose`` where two of
-    them may change one place at the same time, and ``timed`` where they take the time that they
-    wait for.
+    them may change one place at the same time, ``turns_may_lose`` where two turns of one task may,
+    and ``timed`` where they take the time that they wait for.
     """
 
     continuation: bool
@@ -170,6 +170,7 @@ class CheckedPath(PlacedPath):
     carries_parent: bool = False
     ends_later: str | None = None
     may_lose: str | None = None
+    turns_may_lose: str | None = None
     timed: str | None = None
 
     @property

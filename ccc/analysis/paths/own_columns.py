@@ -38,7 +38,7 @@ OWN_COLUMNS = "changes what lies at an address made from"
 AGAIN = "what comes again in other iterations"
 MOST_UPDATES = 8
 """So many updates of a path are looked at, which takes up to 50 ms each; one is told of."""
-_LOCKS = {"cas", "exch"}
+LOCKS = {"cas", "exch"}
 """By what a lane may take a lock that keeps others out."""
 
 
@@ -51,27 +51,27 @@ def own_columns(path: CheckedPath, stores: InvariantStores, facts: Facts) -> str
         facts: the function's analyses.
     """
     region = list(instructions_of(path.region, facts))
-    if any(one.name in ATOMICS and not _LOCKS.isdisjoint(one.modifiers) for one in region):
+    if any(one.name in ATOMICS and not LOCKS.isdisjoint(one.modifiers) for one in region):
         return None
     every = instructions_of(path.loop.loop.blocks, facts)
     loads = [i for i in every if i.name == "ld" and is_access(i, facts)]
-    read = {_place(one) for one in loads} - {None}
+    read = {place_of(one) for one in loads} - {None}
     writes = [one for one in region if one.name == "st" and is_access(one, facts)]
-    updates = [one for one in writes if _place(one) in read]
+    updates = [one for one in writes if place_of(one) in read]
     for store in updates[:MOST_UPDATES]:
         if own := _own(store, path, facts):
-            if elsewhere := _made_of(store, loads, {roots(store, facts)}, facts):
+            if elsewhere := made_of_others(store, loads, {roots(store, facts)}, facts):
                 return _read_there(store, own, elsewhere)
             beside = [one for one in updates[:MOST_UPDATES] if one is not store]
             others = {roots(one, facts) for one in beside if _own(one, path, facts)} - {None}
-            if _made_of(store, loads, others, facts):  # two that are swapped
-                return _read_there(store, own, [i for i in loads if _place(i) == _place(store)])
+            if made_of_others(store, loads, others, facts):  # two that are swapped
+                return _read_there(store, own, [i for i in loads if place_of(i) == place_of(store)])
             return (
-                f"{_changes(store, *own)}, and tasks of one thread, which have its {own[0]}, may "
+                f"{changes_at(store, *own)}, and tasks of one thread, which have its {own[0]}, may "
                 "run at the same time; use an atomic operation where two of them may come to one "
                 "place, or remove the annotation"
             )
-    rest = [one for one in writes if _place(one) not in read]
+    rest = [one for one in writes if place_of(one) not in read]
     fixed = list(filter(stores.is_at_one_place, loads))
     for store, ring in _rings(rest, fixed, facts)[:MOST_UPDATES]:
         met = [] if any(map(stores.goes_over_many, ring)) else ring
@@ -88,21 +88,23 @@ def own_columns(path: CheckedPath, stores: InvariantStores, facts: Facts) -> str
 
 def _read_there(store: Instruction, own: tuple[str, str], reads: Sequence[Instruction]) -> str:
     return (
-        f"{_changes(store, *own)}, and other iterations of the thread read there{at(reads[0])}, "
+        f"{changes_at(store, *own)}, and other iterations of the thread read there{at(reads[0])}, "
         "also while the task waits that writes; remove the annotation, if they need what it writes"
     )
 
 
-def _changes(store: Instruction, name: str, more: str) -> str:
+def changes_at(store: Instruction, name: str, more: str) -> str:
+    """What is said of a store, by two things that its address is made from."""
     return f"it {OWN_COLUMNS} {name} and from {more}{at(store)}"
 
 
-def _place(access: Instruction) -> tuple[str, Address] | None:
+def place_of(access: Instruction) -> tuple[str, Address] | None:
+    """Where an access goes, as it is written."""
     address = operand_of(access, "addr")
     return (access.space, address) if isinstance(address, Address) else None
 
 
-def _made_of(
+def made_of_others(
     store: Instruction,
     loads: Sequence[Instruction],
     memory: Collection[frozenset[str] | None],
@@ -112,7 +114,7 @@ def _made_of(
     no atomic operation does that."""
     used = trace(store.used(), facts.makers, lambda one, _: one.used())
     read = [one for one in loads if not (used or frozenset()).isdisjoint(one.defined())]
-    return [one for one in read if _place(one) != _place(store) and roots(one, facts) in memory]
+    return [one for one in read if place_of(one) != place_of(store) and roots(one, facts) in memory]
 
 
 def _rings(
@@ -141,7 +143,7 @@ def _own(
     worklist = [(access, one) for one in registers(operand_of(access, "addr"))]
     seen = set(worklist)
     while worklist:
-        makers = list(_made(*worklist.pop(), facts))
+        makers = list(makers_of(*worklist.pop(), facts))
         if any(maker in inside and register in carried for register, maker in makers):
             counts = True
             continue
@@ -165,7 +167,7 @@ def _own(
     return (name, AGAIN) if counts else None
 
 
-def _made(
+def makers_of(
     user: Instruction, read: Register, facts: Facts
 ) -> Iterator[tuple[Register, Instruction]]:
     """What may have made a register that an instruction reads, as it is there: nvcc may count in

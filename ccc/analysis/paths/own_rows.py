@@ -1,0 +1,111 @@
+"""Memory of each task's own that turns change: several turns of a task may do so at once.
+
+    #pragma ccc for variable
+    for (int e = row[v]; e < end; ++e)
+        h[v * 4 + kind[e]] += w[e];       // ld.global.f32 %f1, [%rd7]; add...; st.global.f32 [%rd7]
+
+In the original code one turn follows another. Where they are shared out among lanes, two that read
+the same key do this at the same time, and one change is lost. By the promise turns come to
+different places. Where the address is made from what all turns of the task have and from what the
+turn reads, or from what is seen to come again in other turns, users are told, as of columns of
+threads. So they are where a path inside is collected, whose tasks are of several turns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.callee_accesses import differs, is_access, operand_of
+from ccc.analysis.paths.coming_again import comes_again, is_of_rows
+from ccc.analysis.paths.model import CheckedPath, instructions_of
+from ccc.analysis.paths.own_columns import (
+    LOCKS,
+    MOST_UPDATES,
+    changes_at,
+    made_of_others,
+    makers_of,
+    place_of,
+)
+from ccc.analysis.polled import roots
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import registers
+from ccc.ptx.opcodes import ATOMICS, LOADS
+from ccc.ptx.types import LANE, SPECIAL_REGISTERS
+
+OF_ALL_TURNS = "what all turns of a task have"
+
+
+def own_rows(path: CheckedPath, facts: Facts) -> str | None:
+    """What is to be said of such memory, if there is any.
+
+    Args:
+        path: the path, which is a loop whose turns are independent, or lies in one.
+        facts: the function's analyses.
+    """
+    loop = _of_turns(path, facts)
+    if loop is None:
+        return None
+    region = list(instructions_of(path.region & loop.blocks, facts))
+    if any(one.name in ATOMICS and not LOCKS.isdisjoint(one.modifiers) for one in region):
+        return None
+    every = instructions_of(loop.blocks, facts)
+    loads = [i for i in every if i.name == "ld" and is_access(i, facts)]
+    read = {place_of(one) for one in loads} - {None}
+    writes = [one for one in region if one.name == "st" and is_access(one, facts)]
+    updates = [one for one in writes if place_of(one) in read]
+    for store in updates[:MOST_UPDATES]:
+        if made := _own(store, path, loop, facts):
+            way_out = f'mark the loop{" around it" if not path.repeats else ""} "ccc while"'
+            if not made_of_others(store, loads, {roots(store, facts)}, facts):
+                atomic = "use an atomic operation where two of them may come to one place"
+                way_out = f"{atomic}, or {way_out}"
+            return (
+                f"{changes_at(store, OF_ALL_TURNS, made)}, and turns of one task may run at the "
+                f"same time; {way_out}, whose turns may depend on one another"
+            )
+    return None
+
+
+def _of_turns(path: CheckedPath, facts: Facts) -> Loop | None:
+    """The loop of which turns may run at the same time."""
+    if path.marker.kind == "variable":
+        return next(loop for loop in facts.loops if loop.header == path.entry)
+    around = path.parent
+    while around is not None and not around.repeats:
+        around = around.parent
+    if around is None or around.marker.kind != "variable" or path.carries_parent:
+        return None
+    return path.turn
+
+
+def _own(access: Instruction, path: CheckedPath, loop: Loop, facts: Facts) -> str | None:
+    """What an address is made from besides what is the same in all turns of a task, and not in
+    those of others: what is read, or what comes again."""
+    inside = set(instructions_of(loop.blocks, facts))
+    iteration = set(instructions_of(path.loop.loop.blocks, facts))
+    carried = facts.liveness.live_in(loop.header)
+    is_of_task = is_read = counts = False
+    worklist = [(access, one) for one in registers(operand_of(access, "addr"))]
+    seen = set(worklist)
+    while worklist:
+        makers = list(makers_of(*worklist.pop(), facts))
+        if any(maker in inside and register in carried for register, maker in makers):
+            counts = True
+            continue
+        for _, maker in makers:
+            if differs(maker) or maker.name in LOADS:
+                is_read |= maker in inside and maker.name in LOADS and maker.space != "param"
+                is_of_task |= maker in iteration - inside and maker.space != "param"
+                continue
+            is_of_task |= any(SPECIAL_REGISTERS[i.name].varies == LANE for i in maker.specials())
+            found = {(maker, one) for one in maker.used()} - seen
+            seen |= found
+            worklist += found
+    of_turns = replace(path, loop=replace(path.loop, loop=loop))
+    if not is_of_task or (counts and not comes_again(access, of_turns, facts)):
+        return None
+    if is_read:
+        return None if is_of_rows(access, of_turns, facts) else "what is read"
+    return "what comes again in other turns" if counts else None
