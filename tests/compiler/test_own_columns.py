@@ -359,3 +359,46 @@ __global__ void NAME(const float *x, const int *key, float *tab, float *out, int
     told = [line for line in lines if "may lose" in line]
     for line, (_, named) in zip(told, NAMED.values(), strict=True):
         assert f"from what is read{named}" in line, line
+
+
+TWICE = {
+    "decides": ("!mine[key[i]]", "y[i] = t; mine[key[i]] = 1;"),
+    "sum": (
+        "x[i] > 0.9f",
+        "const float was = mine[key[i]]; y[i] = t - was; mine[key[i]] = was + t;",
+    ),
+    "key_of_a_key": (
+        "x[i] > 0.9f",
+        "t += mine[key[row[i] + 1]]; y[i] = t; mine[key[row[i] + 1]] = t;",
+    ),
+}
+NOT_TWICE = {
+    "another_key": ("!mine[key[i + 1]]", "y[i] = t; mine[key[i]] = 1;"),
+    "written_meanwhile": ("!mine[key[i]]", "key[row[i]] = 1; mine[key[i]] = 1;"),
+}
+
+
+def test_a_key_that_is_read_a_second_time_is_the_same(tmp_path: Path) -> None:
+    """As nvcc has it read behind a store to what may be that, for all it knows."""
+    kernel = """__global__ void
+NAME(const float *x, int *key, const int *row, float *h, float *y, int n) {
+    const int thread = blockIdx.x * blockDim.x + threadIdx.x;
+    float *mine = h + 8 * thread;
+#pragma ccc for
+    for (int i = thread; i < n; i += gridDim.x * blockDim.x) {
+#pragma ccc if
+        if (ASKED) {
+            float t = x[i] + 3;
+            for (int k = 0; k < 30; ++k) t = sqrtf(t + k);
+            CHANGE
+        }
+    }
+}
+"""
+    source = "".join(
+        kernel.replace("NAME", name).replace("ASKED", asked).replace("CHANGE", code)
+        for name, (asked, code) in {**TWICE, **NOT_TWICE}.items()
+    )
+    lines = said(source, tmp_path, Options(strategy=COLLECT))
+    told = [line for line in lines if "an atomic operation where" in line]
+    assert [line.rpartition("[in ")[2] for line in told] == [f"{name}]" for name in TWICE]

@@ -28,9 +28,10 @@ from ccc.analysis.paths.callee_accesses import differs, is_access, operand_of
 from ccc.analysis.paths.coming_again import comes_again, is_of_rows, is_one_of_warps
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import CheckedPath, at, instructions_of
+from ccc.analysis.paths.same_places import same_places
 from ccc.analysis.polled import roots
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Address, Operand, Register, Special, registers
+from ccc.ir.operands import Operand, Register, Special, registers
 from ccc.ptx.opcodes import ATOMICS, LOADS
 from ccc.ptx.types import BLOCK, LANE, SPECIAL_REGISTERS
 
@@ -53,18 +54,21 @@ def own_columns(path: CheckedPath, stores: InvariantStores, facts: Facts) -> str
     region = list(instructions_of(path.region, facts))
     if any(one.name in ATOMICS and not LOCKS.isdisjoint(one.modifiers) for one in region):
         return None
+    writes = [one for one in region if one.name == "st" and is_access(one, facts)]
+    if not writes:
+        return None
     every = instructions_of(path.loop.loop.blocks, facts)
     loads = [i for i in every if i.name == "ld" and is_access(i, facts)]
+    place_of = same_places(path.loop.loop.blocks, facts).of
     read = {place_of(one) for one in loads} - {None}
-    writes = [one for one in region if one.name == "st" and is_access(one, facts)]
     updates = [one for one in writes if place_of(one) in read]
     for store in updates[:MOST_UPDATES]:
         if own := _own(store, path, facts):
-            if elsewhere := made_of_others(store, loads, {roots(store, facts)}, facts):
+            if elsewhere := made_of_others(store, loads, {roots(store, facts)}, path, facts):
                 return _read_there(store, own, elsewhere)
             beside = [one for one in updates[:MOST_UPDATES] if one is not store]
             others = {roots(one, facts) for one in beside if _own(one, path, facts)} - {None}
-            if made_of_others(store, loads, others, facts):  # two that are swapped
+            if made_of_others(store, loads, others, path, facts):  # two that are swapped
                 return _read_there(store, own, [i for i in loads if place_of(i) == place_of(store)])
             return (
                 f"{changes_at(store, *own)}, and tasks of one thread, which have its {own[0]}, may "
@@ -98,22 +102,18 @@ def changes_at(store: Instruction, name: str, more: str) -> str:
     return f"it {OWN_COLUMNS} {name} and from {more}{at(store)}"
 
 
-def place_of(access: Instruction) -> tuple[str, Address] | None:
-    """Where an access goes, as it is written."""
-    address = operand_of(access, "addr")
-    return (access.space, address) if isinstance(address, Address) else None
-
-
 def made_of_others(
     store: Instruction,
     loads: Sequence[Instruction],
     memory: Collection[frozenset[str] | None],
+    path: CheckedPath,
     facts: Facts,
 ) -> list[Instruction]:
     """What a store writes is made of, or where, at other places of some memory, given by its roots:
     no atomic operation does that."""
     used = trace(store.used(), facts.makers, lambda one, _: one.used())
     read = [one for one in loads if not (used or frozenset()).isdisjoint(one.defined())]
+    place_of = same_places(path.loop.loop.blocks, facts).of
     return [one for one in read if place_of(one) != place_of(store) and roots(one, facts) in memory]
 
 

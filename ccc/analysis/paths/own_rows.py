@@ -26,8 +26,8 @@ from ccc.analysis.paths.own_columns import (
     changes_at,
     made_of_others,
     makers_of,
-    place_of,
 )
+from ccc.analysis.paths.same_places import same_places
 from ccc.analysis.polled import roots
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import registers
@@ -50,15 +50,18 @@ def own_rows(path: CheckedPath, facts: Facts) -> str | None:
     region = list(instructions_of(path.region & loop.blocks, facts))
     if any(one.name in ATOMICS and not LOCKS.isdisjoint(one.modifiers) for one in region):
         return None
+    writes = [one for one in region if one.name == "st" and is_access(one, facts)]
+    if not writes:
+        return None
     every = instructions_of(loop.blocks, facts)
     loads = [i for i in every if i.name == "ld" and is_access(i, facts)]
+    place_of = same_places(path.loop.loop.blocks, facts).of
     read = {place_of(one) for one in loads} - {None}
-    writes = [one for one in region if one.name == "st" and is_access(one, facts)]
     updates = [one for one in writes if place_of(one) in read]
     for store in updates[:MOST_UPDATES]:
         if made := _own(store, path, loop, facts):
             way_out = f'mark the loop{" around it" if not path.repeats else ""} "ccc while"'
-            if not made_of_others(store, loads, {roots(store, facts)}, facts):
+            if not made_of_others(store, loads, {roots(store, facts)}, path, facts):
                 atomic = "use an atomic operation where two of them may come to one place"
                 way_out = f"{atomic}, or {way_out}"
             return (
