@@ -52,3 +52,30 @@ def test_of_memory_that_is_read_beside_its_update_no_reduction_is_told(
     assert line.endswith(f";); {advice or in_order} [in k]")
     if advice:
         assert said(source.replace("me.n++", "c++"), tmp_path, Options(strategy=COLLECT)) == []
+
+
+BY_A_STRUCTURE = """struct Run { const float *x; float *sum; int n; };
+__global__ void k(Run c) {
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+#pragma ccc for
+    for (int i = t; i < c.n; i += gridDim.x * blockDim.x) {
+        float v = c.x[i];
+#pragma ccc if
+        if (v > 0.9f) {
+            for (int k = 0; k < 30; k++) v = sqrtf(v + k);
+            c.sum[t] += v * c.x[i];
+        }
+    }
+}
+"""
+
+
+def test_of_a_sum_by_a_pointer_in_a_structure_a_variable_is_told(tmp_path: Path) -> None:
+    """Other pointers of it that are read from lead elsewhere."""
+    in_a_variable = (
+        ";); keep it in a variable, with a reduction on the loop, and write that back behind the "
+        "loop, or use an atomic [in k]"
+    )
+    (line,) = said(BY_A_STRUCTURE, tmp_path, Options())
+    assert line.endswith(in_a_variable)
+    assert '("c.sum", ' in line

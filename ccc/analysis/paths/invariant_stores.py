@@ -29,7 +29,7 @@ from ccc.analysis.paths.callee_accesses import (
 )
 from ccc.analysis.paths.reductions import updates_any
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Operand, Register, Special, Symbol, Vector, registers
+from ccc.ir.operands import Address, Operand, Register, Special, Symbol, Vector, registers
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
 
@@ -90,9 +90,16 @@ class InvariantStores:
     def _reads_others(self, shared: Instruction) -> bool:
         """Whether another element is read of what a pointer leads to than is written."""
         every = self._accesses(self._loop.blocks)
-        mine = [i for i in every if self._origin(i) == self._origin(shared)]
+        led = self._leading_to(shared)
+        mine = [i for i in every if self._leading_to(i) == led]
         stored = {operand_of(i, "addr") for i in mine if i.name == "st"}
         return any(operand_of(i, "addr") not in stored for i in mine if i.name == "ld")
+
+    def _leading_to(self, access: Instruction) -> set[Operand]:
+        """What its address is made from, of a structure that the function is given its members."""
+        begun: list[Operand] = [*access.symbols(), *registers(operand_of(access, "addr"))]
+        found = trace(begun, self.facts.makers, _by_members) or frozenset()
+        return {one for one in found if isinstance(one, (Symbol, Special, Address))}
 
     def is_counted(self, shared: Instruction, path: str) -> bool:
         """Whether it adds the same there each time that it comes to a path, whatever that does."""
@@ -259,6 +266,13 @@ def _computed_from(maker: Instruction, _: Register) -> list[Operand]:
     if maker.effects & Effect.READ:
         return []
     return [*maker.used(), *maker.symbols(), *maker.specials()]
+
+
+def _by_members(maker: Instruction, register: Register) -> list[Operand]:
+    """The same, of a parameter where in it."""
+    if maker.space == "param":
+        return [operand_of(maker, "addr")]
+    return _computed_from(maker, register)
 
 
 def _is_of_a_thread(origin: Collection[str]) -> bool:

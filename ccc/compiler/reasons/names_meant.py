@@ -26,7 +26,8 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
     kind = next((one for one in made if one != INTEGER), INTEGER if made else "")
     is_early = reason.says(TOO_EARLY)  # which any of the paths beside it may do
     arm, case = ("", None) if is_early else (asked.remark.arm, asked.case)
-    is_store = topic in _IN_MEMORY and any(one.opcode.name == "st" for one in reason.shown[:1])
+    stores = topic in _IN_MEMORY and any(one.opcode.name == "st" for one in reason.shown[:1])
+    is_store = stores or topic is Topic.WRITTEN
     names = asked.suspects.names(asked.at, about, asked.places, kind, arm, case, is_store=is_store)
     if topic is Topic.CARRIED and any(one.is_product for one in reason.shown[:1]):
         names = [one for one in names if asked.suspects.operation(asked.at, one) == "*"] or names
