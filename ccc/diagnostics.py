@@ -20,6 +20,7 @@ from ccc.remark import (
     NOTED,
     OF_ALL,
     PLACE,
+    SERVES,
     Remark,
     Report,
     architectures,
@@ -88,10 +89,10 @@ def complaints(remarks: Mapping[str, Sequence[Remark]]) -> list[CccError]:
     where another copy did not, in whatever kernel, and one that lies in no loop where others do.
     """
     every = [remark for mine in remarks.values() for remark in mine]
-    served, followed, is_silent = _served(every), _followed(every), silent_among(every)
+    passed, followed, is_silent = _let_pass(every), _followed(every), silent_among(every)
 
     def is_refused(one: Remark) -> bool:
-        return not (_key(one) in served or is_silent(one))
+        return not (_key(one) in passed or is_silent(one))
 
     denied = _in_short((one, None if _key(one) in followed else one.denial) for one in every)
     told = without_idle_copies(every)
@@ -122,11 +123,11 @@ def _notes(kernels: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _notes_of_kernel(every: Sequence[Remark]) -> Iterator[tuple[str, CccError]]:
     """What there is to be said that is no warning."""
-    served, followed = _served(every), _followed(every)
+    passed, followed = _let_pass(every), _followed(every)
 
     def told(one: Remark) -> CccError | None:
-        is_served = _key(one) in served and not one.has_vanished
-        return one.note or (one.refusal if is_served else None)
+        is_passed = _key(one) in passed and not one.has_vanished
+        return one.note or (one.refusal if is_passed else None)
 
     yield from _in_short((one, one.denial if _key(one) in followed else None) for one in every)
     yield from _in_short((one, told(one)) for one in without_idle_copies(every))
@@ -140,6 +141,12 @@ def _key(one: Remark) -> Hashable:
 def _served(every: Iterable[Remark]) -> set[Hashable]:
     """The arms of which some copy was transformed."""
     return {_key(one) for one in every if one.applied}
+
+
+def _let_pass(every: Sequence[Remark]) -> set[Hashable]:
+    """These, and arms that may stay as they are, all copies of them, since others are served."""
+    asking = {_key(one) for one in every if one.reason and SERVES not in one.reason}
+    return _served(every) | ({_key(one) for one in every if one.reason} - asking)
 
 
 def without_idle_copies(every: Sequence[Remark]) -> list[Remark]:

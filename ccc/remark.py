@@ -51,6 +51,8 @@ TIMES_WAITING = "times_waiting"
 """What the report calls the reason of that."""
 NOTED = ((MAY_LOSE, LOSES), (ENDS_LATER, LATER), (TIMES_WAITING, TIMES))
 """What is told of paths that were transformed, by the key of the reason; the first counts."""
+SERVES = "since the annotation serves"
+"""Words of a reason by which an arm may stay as it is: its annotation serves others."""
 DECLINED = ") does not apply: "
 """What follows a strategy that does not apply where that is said."""
 ASKED_IN = "asked_in"

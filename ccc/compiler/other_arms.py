@@ -10,13 +10,14 @@ from dataclasses import replace
 
 from ccc.analysis.paths.model import LeftPath
 from ccc.compiler.advice import TOO_SHORT
+from ccc.diagnostics import without_idle_copies
 from ccc.passes.strategies.leave import LEAVE
 from ccc.pipeline import PathRecord, Record
-from ccc.remark import Remark, of_arm
+from ccc.remark import SERVES, Remark, of_arm
 
 NEEDS_NOTHING = "too short to gain, so that nothing has to be done about it"
 _REMOVED = re.compile(rf"(?:{TOO_SHORT}|remove (?:the|this) annotation)(?=$|; )")
-_LEAVE_IT = "leave it as it is, since the annotation serves {}"
+_LEAVE_IT = f"leave it as it is, {SERVES} {{}}"
 
 
 def short_ones_need_nothing(
@@ -65,9 +66,9 @@ def _kept(remark: Remark, remarks: Sequence[Remark]) -> str | None:
 
 
 def _serves_others(remark: Remark, remarks: Sequence[Remark]) -> bool:
-    """Whether another arm, or case, of an annotation was transformed, or could be, and no copy of
-    this one was."""
-    able = (one for one in remarks if one.applied or _may_gain(one))
+    """Whether another arm, or case, of an annotation was transformed, or could be in all copies,
+    and no copy of this one was."""
+    able = (one for one in without_idle_copies(remarks) if one.applied or _may_gain(one))
     arms = {of_arm(one) for one in able if one.position == remark.position}
     return bool(arms) and of_arm(remark) not in arms
 

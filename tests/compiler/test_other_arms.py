@@ -87,6 +87,43 @@ def test_an_annotation_all_of_whose_arms_are_short_is_to_be_removed(
 def test_an_annotation_that_serves_others_is_not_to_be_removed(tmp_path: Path) -> None:
     long = "for (int k = 0; k < 40; k++) s = 1 / sqrtf(s + k + v);"
     (line,) = said(ARMS.replace("SHORT", long), tmp_path, Options(strategy=COLLECT))
-    assert "warning: path (else) left" in line
     assert "remove" not in line
     assert "; leave it as it is, since the annotation serves the other arm [in k]" in line
+    strict = said(ARMS.replace("SHORT", long), tmp_path, STRICT)
+    assert strict == [line]
+    assert "remark: path (else) left" in line
+
+
+PEELED = """__global__ void k(const int *s, int *y, int n, int m) {
+    int h[16] = {}, t = blockIdx.x * blockDim.x + threadIdx.x;
+#pragma ccc for
+    for (int r = t; r < n; r += gridDim.x * blockDim.x) {
+        int run = 1;
+        for (int i = 1; i < m; i++) {
+#pragma ccc if
+            if (s[r * m + i] != s[r * m + i - 1]) { h[min(run, 15)]++; run = 1; } else run++;
+        }
+    }
+    for (int j = 0; j < 16; j++) y[t * 16 + j] = h[j];
+}
+"""
+
+
+def test_an_arm_of_which_copies_are_refused_serves_nobody(tmp_path: Path) -> None:
+    """Whatever could be done with what unrolling left over."""
+    told = said(PEELED, tmp_path, Options())
+    assert len(told) == 2
+    assert not any("leave it as it is" in line for line in told)
+
+
+def test_elements_that_are_read_elsewhere_may_be_left_as_they_are(tmp_path: Path) -> None:
+    """A variable for each of them would not help."""
+    source = ARMS.replace("float s = 1;", "int m[4] = {3, 4, 5, n};")
+    source = source.replace("(int) s", "m[0] + m[1] * m[2] - m[3]").replace("!on", "m[1] > m[0]")
+    (line, *_) = said(
+        source.replace("SHORT", "for (int k = 0; k < 4; k++) m[k] += (int) sinf(v * k);"),
+        tmp_path,
+        STRICT,
+    )
+    assert "have a variable for each of them" in line
+    assert "reduction(+: variables); else leave it as it is" in line

@@ -3,6 +3,7 @@ where they may have no values."""
 
 from __future__ import annotations
 
+from ccc.compiler.reasons.handing_on import else_remove
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import Inquiry
 from ccc.compiler.reasons.topics import Topic
@@ -58,7 +59,8 @@ def of_elements(asked: Inquiry) -> Inquiry:
         return asked
     if in_memory:
         return asked.advising_first(hint)
-    return asked.with_clause(hint).filled(Hint.IN_PATH, hint)
+    else_ = else_remove(asked) if found and not found[1] else ""
+    return asked.with_clause(hint + else_).filled(Hint.IN_PATH, hint)
 
 
 def _in_columns(asked: Inquiry) -> str:
