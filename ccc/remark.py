@@ -64,6 +64,8 @@ STACK_THREADS = "stack_threads"
 """What the report calls for how many threads of a block there are stacks, if there may be more."""
 IN_SHARED_MEMORY = "fit into shared memory"
 """Words of what is said of stacks that have no room."""
+OF_ALL_PATHS = " for all paths of the loop"
+"""Words of what is said of sizes of blocks in which all have room that were marked."""
 PLACE = re.compile(r"PTX line \d+: .*?;\)")
 """Where in the PTX something is, which is not the same in copies of it."""
 

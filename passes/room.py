@@ -26,7 +26,7 @@ from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.dynamic_stack import added
 from ccc.ptx.occupancy import occupancy
 from ccc.ptx.types import DEFAULT_SHARED_BYTES, WARP_SIZE
-from ccc.remark import IN_SHARED_MEMORY
+from ccc.remark import IN_SHARED_MEMORY, OF_ALL_PATHS
 
 ABOUT_AS_MANY = "and about as many by __launch_bounds__, with which nvcc makes other code"
 UNLESS = ", unless nvcc makes other code for them"
@@ -149,7 +149,7 @@ def _what_fits(
     """
     room, of_all = max(shared_room(kernel), 0), ""
     if share < every <= room:
-        share, of_all, smaller_context = every, " for all paths of the loop", ""
+        share, of_all, smaller_context = every, OF_ALL_PATHS, ""
     elif every > room and alike > 1:
         return f"; {ONE_COPY.format(alike)}"
     fits = room // share * WARP_SIZE

@@ -26,7 +26,7 @@ from ccc.frontend.syntax import Home
 from ccc.ir.arm_markers import as_comments
 from ccc.ir.markers import WHOLE_KERNEL, identifiers
 from ccc.options import Options
-from ccc.remark import DECLINED, Remark
+from ccc.remark import DECLINED, OF_ALL_PATHS, Remark
 
 if TYPE_CHECKING:
     from ccc.compiler.blame import Blame
@@ -416,7 +416,7 @@ def _anew(complaints: Sequence[CccError], options: Options, done: DevicePass) ->
 def _but_numbers(diagnostic: str) -> tuple[str, str]:
     """A diagnostic by its place, and what it says there."""
     place, sign, text = diagnostic.partition(": ")
-    return place, re.sub(r"\d+", "", text) if sign else text
+    return place, re.sub(rf"\d+|{OF_ALL_PATHS}", "", text) if sign else text
 
 
 def _refused(annotations: Sequence[Annotation], remarks: Remarks, marked: str) -> set[int]:

@@ -92,6 +92,30 @@ __global__ void cases(const float *__restrict__ x, const int *__restrict__ g, fl
 """
 
 
+YEARS = """
+__global__ void years(const float *lam, int *cls, float *paid, int n, int years) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        float s = 0, a = lam[i], b = 1;
+        int c = cls[i];
+        unsigned r = i + 1;
+        #pragma ccc while
+        for (int y = 0; y < years; y++) {
+            int k = 0;
+            #pragma ccc while
+            while (b > a && k < 50) { r = r * 1664525u + 1; b *= (r >> 8) / 16777216.0f; k++; }
+            s += b * powf(0.9f, c); b = 1;
+            #pragma ccc if
+            if (k == 0) c++;
+            else { c -= k; s += logf(1 + k); }
+        }
+        cls[i] = c; paid[i] = s;
+    }
+}
+"""
+"""What has no room for more is found out when some was marked no more."""
+
+
 def numbers(told: list[str]) -> dict[str, set[str]]:
     """The sizes of blocks that are told, by annotation."""
     found: dict[str, set[str]] = {}
@@ -123,6 +147,13 @@ def test_an_annotation_is_told_one_number_and_it_holds(
         return any(room in line for line in said(text, tmp_path, options))
 
     assert (lacks_room(fits), lacks_room(fits + 32)) == (False, True)
+
+
+def test_one_number_is_told_where_some_are_marked_no_more(tmp_path: Path) -> None:
+    told = numbers(said(YEARS, tmp_path, Options(strategy=COLLECT)))
+    assert [len(one) for one in told.values()] == [1, 1]
+    ((fits,), *_) = told.values()
+    assert not numbers(said(YEARS, tmp_path, Options(strategy=COLLECT, max_block=int(fits))))
 
 
 def test_of_copies_that_do_not_fit_together_there_had_better_be_one(tmp_path: Path) -> None:
