@@ -99,6 +99,10 @@ ADVICE = {
         'it is for an "if" with an "else", or for a "switch": ask for another strategy, or remove '
         "the annotation"
     ),
+    "its arms go on at several places": (
+        "let no arm end in break, continue or return: set a variable there, and ask it behind the "
+        "branch; or ask for another strategy, or remove the annotation"
+    ),
     "no instruction of one of its arms": "remove the annotation",
     "melded, its arms would take": "remove the annotation",
     "the opcode": "leave it out of this kernel, or teach it to ccc (docs/add-an-opcode.md)",

@@ -18,7 +18,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.locate import extent
 from ccc.analysis.paths.model import FoundPath, Refused, at, instructions_of
 from ccc.ir.edit import jump
-from ccc.ir.markers import ARMS
+from ccc.ir.markers import ARMS, LABEL
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import Effect
 
@@ -63,7 +63,8 @@ class Branch:
 def find_arms(facts: Facts) -> list[list[FoundPath]]:
     """The arms of a function, those of one branch together.
 
-    nvcc may have copied a branch; arms of one copy go on in the same block.
+    nvcc may have copied a branch; arms of one copy go on in the same block. So do not those of a
+    branch of which no two do, and nothing is there twice.
     """
     groups: dict[tuple[int, str], list[FoundPath]] = {}
     for block in facts.function.blocks:
@@ -74,7 +75,19 @@ def find_arms(facts: Facts) -> list[list[FoundPath]]:
                 mine = groups.setdefault((marker.identifier, " ".join(ways)), [])
                 if all(other.entry != path.entry for other in mine):
                     mine.append(path)
-    return list(groups.values())
+    every: dict[int, list[FoundPath]] = {}
+    for (identifier, _), mine in groups.items():
+        every.setdefault(identifier, []).extend(mine)
+    apart = {number for number, mine in every.items() if _are_apart(mine, facts)}
+    together = [mine for (number, _), mine in groups.items() if number not in apart]
+    return [*together, *(every[number] for number in sorted(apart))]
+
+
+def _are_apart(paths: Sequence[FoundPath], facts: Facts) -> bool:
+    """Whether arms are those of one branch, each of which goes on elsewhere."""
+    arms = {(path.marker.kind, path.marker.clauses.get(LABEL)) for path in paths}
+    ways = {frozenset(_ways_out(path, facts)) for path in paths}
+    return len(arms) == len(ways) == len(paths) > 1
 
 
 def _ways_out(path: FoundPath, facts: Facts) -> set[str]:
@@ -100,7 +113,9 @@ def examine(paths: Sequence[FoundPath], facts: Facts) -> Branch:
             "melded"
         )
     if len(ways) != 1 or EXIT in ways:
-        raise Refused("its arms go on at several places, or end the thread")
+        aside = _leads_aside(paths, facts)
+        where = at(aside) if aside else ""
+        raise Refused(f"its arms go on at several places, or end the thread{where}")
     (join,) = ways
     blocks = [extent(path, facts) for path in paths]
     entries = [path.entry for path in paths]
@@ -116,6 +131,20 @@ def examine(paths: Sequence[FoundPath], facts: Facts) -> Branch:
     head = next(label for label in chains[0] if all(label in chain for chain in chains))
     between = reachable(facts.graph.successors, [head], stops=[*entries, join])
     return Branch(head, frozenset(between.difference(entries, [head, join, EXIT])), arms, join)
+
+
+def _leads_aside(paths: Sequence[FoundPath], facts: Facts) -> Instruction | None:
+    """What leads out of an arm to where the others do not go on, if these have a place for that."""
+    shared = set[str].intersection(*(_ways_out(path, facts) for path in paths))
+    for path in paths if shared else ():
+        inside = shared | extent(path, facts)
+        for label in sorted(extent(path, facts)):
+            block = facts.blocks[label]
+            if not inside.issuperset(facts.graph.successors(label)):
+                return next(
+                    (i for i in block.instructions if i.is_terminator and i.span.line), None
+                )
+    return None
 
 
 def split(paths: Sequence[FoundPath], facts: Facts) -> list[FoundPath]:

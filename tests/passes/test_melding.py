@@ -298,7 +298,7 @@ def declined(odd: str, even: str = ROOT_OF) -> str:
     ("odd", "reason"),
     [
         (f"{ROOT_OF} exit;", "its arms go on at several places, or end the thread"),
-        (f"{ROOT_OF} @%p1 ret;", "its branch has no other arm that goes on at the same place"),
+        (f"{ROOT_OF} @%p1 ret;", "its arms go on at several places, or end the thread ("),
         (f"{ROOT_OF} bar.sync 0;", "there is a barrier or a warp-collective in one of its arms"),
         (f"activemask.b32 %r3; {ROOT_OF}", "there is a barrier or a warp-collective"),
         (f"add.cc.u32 %r3, %r1, 1; {ROOT_OF}", "one of its arms adds with carry"),
