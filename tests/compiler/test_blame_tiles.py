@@ -25,7 +25,10 @@ HANDED_ON = """__global__ void __launch_bounds__(64) NAME(const float *x, float 
 }
 """
 SETS = "if the branch can do without it, have that set another variable, update"
-UPDATES = 'behind the branch, without an "if", and ask there for strategy(tile(3))'
+UPDATES = (
+    'behind the branch, without an "if", and rather by a value that changes nothing than by "?:", '
+    "and ask there for strategy(tile(3))"
+)
 NO_IF = 'ask at the branch for strategy(tile(3)), and let no "if" behind it set'
 WAYS = {
     "runs": (

@@ -15,10 +15,12 @@ from ccc.frontend.reductions import clauses_of
 from ccc.frontend.updates import REDUCING
 from ccc.frontend.uses import MOST_NAMED
 
+_PLAINLY = 'without an "if", and rather by a value that changes nothing than by "?:"'
+"""How what a branch leaves behind is used there: nvcc may merge either with the branch."""
 _WAYS = {
     Where.INSIDE: (
         "; or if the branch can do without it, have that set another variable, update {} by that "
-        'behind the branch, without an "if", and ask there for strategy(tile(3))'
+        f"behind the branch, {_PLAINLY}, and ask there for strategy(tile(3))"
     ),
     Where.ASKED: (
         "; or, if that serves as well, set {} behind the branch to what is known before it"
@@ -43,11 +45,11 @@ _NO_REDUCTION = (
 )
 _EACH_INSIDE = (
     "; or if the branch can do without them, have that set other variables, update {} by those "
-    'behind the branch, without an "if", and ask there for strategy(tile(3))'
+    f"behind the branch, {_PLAINLY}, and ask there for strategy(tile(3))"
 )
 _EACH_BEHIND = (
-    "have a branch set a variable for each of {}, update them by those behind the branch, without "
-    'an "if", and ask at the branch for strategy(tile(3))'
+    "have a branch set a variable for each of {}, update them by those behind the branch, "
+    f"{_PLAINLY}, and ask at the branch for strategy(tile(3))"
 )
 _AS_DECLINED = f"let strategy({{}}) apply, as is told of that, or {REMOVE}"
 """Why the strategy that would serve does not apply stands on a line of its own, with what helps."""
