@@ -14,7 +14,7 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand, Register, Special
-from ccc.ptx.opcodes import LOADS, RENAMES, Effect
+from ccc.ptx.opcodes import CARRIES_ON, LOADS, Effect
 from ccc.ptx.operations import MAKES_ONE_OF
 from ccc.ptx.types import LANE, TIME, WARP_SIZE
 
@@ -22,7 +22,6 @@ Strides: TypeAlias = Mapping[Register, "int | None"]
 """By register; None where it is not one number, or none that is known."""
 
 _NEIGHBOURS = ("%tid.x", "%laneid")
-_SAME = RENAMES | {"cvt"}
 _MORE = ~(Effect.SETS_CARRY | Effect.READS_CARRY)
 """Effects of what does more than compute."""
 
@@ -103,7 +102,7 @@ def _is_copy(
     passed: set[Operand] = set()
     while operand != register:
         made = only_maker(operand, makers)
-        if made is None or made.name not in _SAME or operand in passed:
+        if made is None or made.name not in CARRIES_ON or operand in passed:
             return False
         passed.add(operand)
         operand = made.operands[1]
@@ -137,8 +136,8 @@ def _made_by(instruction: Instruction, found: Strides, facts: Facts) -> int | No
         return None
     name, (_, *operands) = instruction.name, instruction.operands
     strides = [_of(operand, found) for operand in operands]
-    if name in _SAME or (not any(strides) and None not in strides):
-        return strides[0] if name in _SAME else 0
+    if name in CARRIES_ON or (not any(strides) and None not in strides):
+        return strides[0] if name in CARRIES_ON else 0
     if name in ("add", "sub") and None not in strides:
         first, second = (stride or 0 for stride in strides)
         return first + second if name == "add" else first - second

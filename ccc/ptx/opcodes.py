@@ -348,6 +348,8 @@ LONG = DIVISIONS | {"sqrt", "rcp", "rsqrt"}
 RENAMES = frozenset({"mov", "cvta"})
 """Those that give what they read another name, also one in another space; mostly they are no
 instruction on a GPU, where addresses of all spaces are alike."""
+CARRIES_ON = RENAMES | {"cvt"}
+"""What makes no other number of a whole number that fits."""
 TAKES_NAMES = RENAMES | {"isspacep", "call", "bra", "brx", "istypep", "mapa", "getctarank"}
 """Those that take the address of a thing by its bare name."""
 ASKS_ABOUT_HANDLES = frozenset({"createpolicy", "istypep", "txq", "suq", "mapa", "getctarank"})

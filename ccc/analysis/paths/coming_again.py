@@ -24,7 +24,7 @@ from ccc.analysis.paths.callee_accesses import operand_of
 from ccc.analysis.paths.model import PlacedPath, instructions_of
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register, Special, Symbol
-from ccc.ptx.opcodes import LOADS, RENAMES
+from ccc.ptx.opcodes import CARRIES_ON, LOADS
 from ccc.ptx.operations import OF_BITS, OF_INTEGERS, RELATIONS, UNSIGNED
 from ccc.ptx.types import TYPES, number_of_type
 
@@ -210,7 +210,7 @@ class _Thread:
         """Whether a definition is one of a load, or of a copy of what it gives."""
 
         def is_load(maker: Instruction | None) -> bool:
-            while maker is not None and maker.name in (*RENAMES, "cvt"):
+            while maker is not None and maker.name in CARRIES_ON:
                 maker = only_maker(maker.operands[1], self._facts.makers)
             return maker is not None and maker.name in LOADS and maker.space != "param"
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ccc.analysis.defuse import trace
+from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.callee_accesses import differs, is_access, operand_of
 from ccc.analysis.paths.coming_again import comes_again, is_of_rows, is_one_of_warps
@@ -136,25 +137,9 @@ def _own(
     """
     loop = path.loop.loop
     inside = set(instructions_of(loop.blocks, facts))
-    carried = facts.liveness.live_in(loop.header)
-    names: set[str] = set()
-    reads: list[Instruction] = []
-    counts = False
-    worklist = [(access, one) for one in registers(operand_of(access, "addr"))]
-    seen = set(worklist)
-    while worklist:
-        makers = list(makers_of(*worklist.pop(), facts))
-        if any(maker in inside and register in carried for register, maker in makers):
-            counts = True
-            continue
-        for _, maker in makers:
-            if differs(maker) or maker.name in LOADS:
-                reads += [maker] if maker in inside else []
-                continue
-            names.update(one.name for one in maker.specials())
-            found = {(maker, one) for one in maker.used()} - seen
-            seen |= found
-            worklist += found
+    computed, found, counts = address_makers(access, loop, facts)
+    reads = [maker for maker in found if maker in inside]
+    names = {one.name for maker in computed for one in maker.specials()}
     own = sorted(one for one in names if SPECIAL_REGISTERS[one].varies == LANE)
     if not own or (counts and not comes_again(access, path, facts, ring)):
         return None
@@ -165,6 +150,34 @@ def _own(
     if any(is_private or _is_of_a_lane(one, path, facts) for one in keys):
         return None if is_of_rows(access, path, facts) else (name, "what is read")
     return (name, AGAIN) if counts else None
+
+
+def address_makers(
+    access: Instruction, loop: Loop, facts: Facts
+) -> tuple[list[Instruction], list[Instruction], bool]:
+    """What makes the address of an access: what computes it, what of it is read or otherwise not
+    computed, and whether a counter of the loop goes into it, behind which nothing is looked at."""
+    inside = set(instructions_of(loop.blocks, facts))
+    carried = facts.liveness.live_in(loop.header)
+    computed: list[Instruction] = []
+    given: list[Instruction] = []
+    counts = False
+    worklist = [(access, one) for one in registers(operand_of(access, "addr"))]
+    seen = set(worklist)
+    while worklist:
+        makers = list(makers_of(*worklist.pop(), facts))
+        if any(maker in inside and register in carried for register, maker in makers):
+            counts = True
+            continue
+        for _, maker in makers:
+            if differs(maker) or maker.name in LOADS:
+                given.append(maker)
+                continue
+            computed.append(maker)
+            found = {(maker, one) for one in maker.used()} - seen
+            seen |= found
+            worklist += found
+    return computed, given, counts
 
 
 def makers_of(

@@ -17,20 +17,19 @@ from dataclasses import replace
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.callee_accesses import differs, is_access, operand_of
+from ccc.analysis.paths.callee_accesses import is_access
 from ccc.analysis.paths.coming_again import comes_again, is_of_rows
 from ccc.analysis.paths.model import CheckedPath, instructions_of
 from ccc.analysis.paths.own_columns import (
     LOCKS,
     MOST_UPDATES,
+    address_makers,
     changes_at,
     made_of_others,
-    makers_of,
 )
 from ccc.analysis.paths.same_places import same_places
 from ccc.analysis.polled import roots
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import registers
 from ccc.ptx.opcodes import ATOMICS, LOADS
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
 
@@ -87,25 +86,14 @@ def _own(access: Instruction, path: CheckedPath, loop: Loop, facts: Facts) -> st
     """What an address is made from besides what is the same in all turns of a task, and not in
     those of others: what is read, or what comes again."""
     inside = set(instructions_of(loop.blocks, facts))
-    iteration = set(instructions_of(path.loop.loop.blocks, facts))
-    carried = facts.liveness.live_in(loop.header)
-    is_of_task = is_read = counts = False
-    worklist = [(access, one) for one in registers(operand_of(access, "addr"))]
-    seen = set(worklist)
-    while worklist:
-        makers = list(makers_of(*worklist.pop(), facts))
-        if any(maker in inside and register in carried for register, maker in makers):
-            counts = True
-            continue
-        for _, maker in makers:
-            if differs(maker) or maker.name in LOADS:
-                is_read |= maker in inside and maker.name in LOADS and maker.space != "param"
-                is_of_task |= maker in iteration - inside and maker.space != "param"
-                continue
-            is_of_task |= any(SPECIAL_REGISTERS[i.name].varies == LANE for i in maker.specials())
-            found = {(maker, one) for one in maker.used()} - seen
-            seen |= found
-            worklist += found
+    iteration = set(instructions_of(path.loop.loop.blocks, facts)) - inside
+    computed, given, counts = address_makers(access, loop, facts)
+    mine = [maker for maker in given if maker.space != "param"]
+    is_read = any(maker in inside and maker.name in LOADS for maker in mine)
+    is_of_lane = any(
+        SPECIAL_REGISTERS[one.name].varies == LANE for maker in computed for one in maker.specials()
+    )
+    is_of_task = is_of_lane or not iteration.isdisjoint(mine)
     of_turns = replace(path, loop=replace(path.loop, loop=loop))
     if not is_of_task or (counts and not comes_again(access, of_turns, facts)):
         return None
