@@ -63,6 +63,8 @@ COMPUTES_ADDRESSES = frozenset(
 """What makes an address of others, or an index for one."""
 SCALES = frozenset(("mul", "mad", "shl"))
 """What multiplies; of the operands before the last one, of ``mad``, none is an address."""
+OF_COUNTS = frozenset(("mov", "cvt", "add", "mul", "mad"))
+"""What makes no number below zero of others that are not, if nothing wraps."""
 COPIES = frozenset(("mov", "selp"))
 """What gives one of its operands as it is."""
 COUNTS_ON = COPIES | {"add", "sub", "neg", "min", "max", "cvt", "and"}

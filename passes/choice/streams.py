@@ -24,6 +24,7 @@ from ccc.analysis.lane_strides import (
     lane_strides,
     turn_strides,
 )
+from ccc.analysis.memory import POINTER
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand, Register, Symbol
 from ccc.passes.choice.exchange import GATHERED, IN_PARTS, STREAMED
@@ -183,7 +184,7 @@ def _is_by_index(access: Instruction, facts: Facts) -> bool:
     def parts(maker: Instruction, made: Register) -> Iterable[Operand] | None:
         if maker.name not in LOADS or maker.space not in MAY_BE_GLOBAL:
             return maker.operands[1:]
-        is_pointer = made in bases and TYPES[maker.types[-1]].bits == 64
+        is_pointer = made in bases and TYPES[maker.types[-1]].bytes == POINTER
         return () if is_pointer or address_stride(maker, lanes) == 0 else None
 
     is_known = trace(_places(access), facts.makers, parts) is not None

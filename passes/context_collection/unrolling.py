@@ -24,13 +24,13 @@ from ccc.ir.markers import LOOPS, UNROLLS
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Immediate, Operand, Register, Special
 from ccc.ptx.directives import NO_UNROLL
+from ccc.ptx.operations import OF_COUNTS
 from ccc.ptx.types import INDICES, TYPES
 
 _FAR = 1 << 29
 """Steps of which four do not fit into a number of 32 bits."""
 _FEW = 4
 """Steps of which it takes half a billion to go farther than a number with a sign tells."""
-_SUMS = ("mov", "cvt", "add", "mul", "mad")
 
 
 def kept_whole(facts: Facts) -> set[str]:
@@ -64,7 +64,7 @@ def _makes_first(loop: Loop, ends: Induction, facts: Facts) -> frozenset[Operand
     outside = frozenset(facts.blocks) - loop.blocks
 
     def parts(maker: Instruction, _: Register) -> Iterable[Operand] | None:
-        return maker.operands[1:] if maker.name in _SUMS and maker.guard is None else None
+        return maker.operands[1:] if maker.name in OF_COUNTS and maker.guard is None else None
 
     first = [parts(made, ends.counter) for _, made in facts.written_in(outside, ends.counter)]
     if not first or None in first:
