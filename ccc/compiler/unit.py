@@ -425,12 +425,14 @@ def _refused(annotations: Sequence[Annotation], remarks: Remarks, marked: str) -
     applied = {remark.position for remark in told if remark.applied}
     refused = {remark.position for remark in told} - applied
     left = {a.id for a in annotations if a.span in refused}
+    gone = {a.id for a in _paths(annotations)} - identifiers(marked)
     for loop in reversed(annotations):  # inner loops first
-        if loop.directive != "for" or not left.issuperset(_held(loop, annotations)):
+        held = _held(loop, annotations)
+        if loop.directive != "for" or not (left | gone).issuperset(held):
             continue
         elsewhere = {a.span for a in _paths(annotations) if a.loop in (None, loop.loop)} & applied
         if not (elsewhere and _serves(loop, elsewhere, remarks, marked)):
-            left.add(loop.id)
+            left |= {loop.id} | gone.intersection(held)
     return left
 
 

@@ -74,6 +74,19 @@ __global__ void idle(const int *__restrict__ a, const int *b, int *__restrict__ 
     y[blockIdx.x * blockDim.x + threadIdx.x] = s;
 }
 """
+NEVER = """
+__global__ void idle(const int *__restrict__ deg, const int *w, int *__restrict__ y, int n) {
+    int s = 0;
+    #pragma ccc for
+    for (int i = 0; i < n; ++i) {
+        #pragma ccc if
+        if (i >= n) return;
+        s += w[i] * deg[i];
+    }
+    y[blockIdx.x * blockDim.x + threadIdx.x] = s;
+}
+"""
+"""The branch in the loop is never taken, and no code is left of it."""
 NOTHING_INSIDE = (
     ":17:5: warning: no annotated path stands inside this loop, nor in what it calls, so that there"
 )
@@ -115,7 +128,9 @@ def made(source: str, compiler: Compiler) -> tuple[dict[str, str], DevicePass, i
 
 
 @pytest.mark.parametrize(
-    "source", [LEAF + SERVED + IDLE, LEAF + SERVED + OFTEN], ids=["no path", "a path is left"]
+    "source",
+    [LEAF + SERVED + IDLE, LEAF + SERVED + OFTEN, LEAF + SERVED + NEVER],
+    ids=["no path", "a path is left", "no code is left of a path"],
 )
 def test_a_loop_whose_paths_are_not_applied_is_as_the_compiler_makes_it(
     source: str, compiler: Compiler
