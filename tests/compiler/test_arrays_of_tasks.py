@@ -166,6 +166,8 @@ def test_what_one_loop_fills_for_the_next_stays_with_it(tmp_path: Path) -> None:
     )
     assert stays in first
     assert '("digits", k.cu:9, PTX line' in second
+    beside = DIGITS.replace("v /= 10;", "\n#pragma ccc if\nif (v & 1) v = x[v];\nv /= 10;")
+    assert stays in said(beside, tmp_path, options)[0]  # whatever else it holds
     assert ";); the array may go with the tasks of a loop's only annotation: remove " in second
     assert "remove that on line 6; else remove this annotation" in second
     head, do, then = DIGITS.partition(mark)

@@ -73,7 +73,8 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
         why = "that is annotated, and cannot be collected"
         lines = those_on(one.span.line for one in markers)
         hint = f"; {TOLD_FIRST} {lines}, or {SPLIT}"
-    if why not in (_A_COPY, _OF_CALL) and _reads_what_is_filled(loop, path, facts):
+    stays = why not in (_A_COPY, _OF_CALL) and _reads_what_is_filled(loop, path, facts)
+    if stays:
         hint = f"; {_READS}"
     if _fetches_behind(path, facts):
         why = "before the next iteration is fetched"
@@ -81,7 +82,7 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
     inside = {one.span.line for one in _markers_inside(path, facts)}
     if inside and path.marker not in markers:
         why = "to which tasks cannot go on from one that holds annotations"
-        hint = f"; remove {those_on(inside)}, or {SPLIT}"
+        hint = f"; {_READS}" if stays else f"; remove {those_on(inside)}, or {SPLIT}"
     # what its turns end with stands in its line of the source
     last = [one for one in instructions_of(loop, facts) if one.is_branch][-1]
     raise Refused(
