@@ -24,16 +24,16 @@ class LikelyDivergence(Divergence):
     """Which registers likely differ between the lanes of a warp."""
 
     def __init__(self, facts: Facts):
-        strides = lane_strides(facts)
+        self._strides = lane_strides(facts)
         self._coarse = {
-            one for one in facts.function.instructions if is_coarse(one, strides, facts)
+            one for one in facts.function.instructions if is_coarse(one, self._strides, facts)
         }
         super().__init__(facts.function, facts.graph, facts.loops, facts.liveness)
 
-    @staticmethod
-    def of(facts: Facts) -> LikelyDivergence:
+    @classmethod
+    def of(cls, facts: Facts) -> LikelyDivergence:
         """That of a function."""
-        return facts.once(_of_function, facts.entry)
+        return facts.once(_of_kind, cls)
 
     def is_source(self, instruction: Instruction) -> bool:
         """Whether the result likely differs although all operands agree."""
@@ -46,8 +46,23 @@ class LikelyDivergence(Divergence):
         return instruction in self._coarse or super().agrees(instruction)
 
 
-def _of_function(_: str, facts: Facts) -> LikelyDivergence:
-    return LikelyDivergence(facts)
+class WithinBounds(LikelyDivergence):
+    """The same of the lanes that are within the bounds of what all share out, as ``i < n`` is for
+    all but those of the last warp."""
+
+    def agrees(self, instruction: Instruction) -> bool:
+        """Whether the result agrees although operands differ."""
+        return self._is_of_bounds(instruction) or super().agrees(instruction)
+
+    def _is_of_bounds(self, instruction: Instruction) -> bool:
+        """Whether it compares what moves from lane to lane with what all have, and no constant."""
+        strides = [self._strides.get(register) for register in instruction.used()]
+        is_known = len(strides) == 2 and None not in strides
+        return instruction.name == "setp" and is_known and 0 in strides
+
+
+def _of_kind(kind: type[LikelyDivergence], facts: Facts) -> LikelyDivergence:
+    return kind(facts)
 
 
 class TurnDivergence(Divergence):
@@ -92,15 +107,19 @@ def go_round_alike(loop: Loop, facts: Facts) -> bool:
     return trip_count(loop, facts) is not None or turns_likely_agree(loop, facts)
 
 
-def likely_taken_together(entry: str, loop: Loop, facts: Facts) -> bool:
-    """Whether the lanes of a warp likely come to a block of a loop together, or none of them."""
+def likely_taken_together(
+    entry: str, loop: Loop, facts: Facts, *, within_bounds: bool = False
+) -> bool:
+    """Whether the lanes of a warp likely come to a block of a loop together, or none of them; or
+    those of them that are within the bounds of what all share out."""
+    kind = WithinBounds if within_bounds else LikelyDivergence
 
     def inside(label: str) -> set[str]:
         before = facts.controllers[label] & loop.blocks
         return {one for one in before if loop.blocks.issuperset(facts.graph.successors(one))}
 
     deciding = reachable(inside, inside(entry))
-    return bool(deciding) and deciding.isdisjoint(LikelyDivergence.of(facts).divergent_branches)
+    return bool(deciding) and deciding.isdisjoint(kind.of(facts).divergent_branches)
 
 
 def parts_others(blocks: AbstractSet[str], facts: Facts) -> bool:

@@ -14,6 +14,7 @@ from ccc.analysis.paths.find import NOT_INLINED
 from ccc.analysis.paths.followers import SPLIT, TOLD_FIRST
 from ccc.analysis.paths.induction import IN_VARIABLES
 from ccc.analysis.paths.legality import LEAVE_IT
+from ccc.analysis.paths.model import LeftPath
 from ccc.compiler.requests import OF_ANOTHER_KIND
 from ccc.demangle import demangle
 from ccc.ir.markers import WHOLE_KERNEL
@@ -41,6 +42,11 @@ UNCALLED = "no kernel of this file calls it: put the function and its annotated 
 """What to do about a function that was not inlined since only another file calls it."""
 
 ALL_MADE = "its lane computes all of it"
+FULL = (
+    "remove the annotation: all lanes that begin it go round as often, so that there is nothing to "
+    "fill"
+)
+"""What can be done about a loop that would gain nothing, whatever else is in its way."""
 TOO_SHORT = "it is too short to gain anything: remove the annotation"
 
 ADVICE = {
@@ -246,6 +252,8 @@ def advised(record: Record, kernels: list[KernelRecord], *, is_called: bool = Tr
         tail = UNCALLED
     elif remark.reason.startswith(UNIFORM):
         tail = "remove the annotation"
+    elif _is_full(record):
+        tail = FULL
     elif not tail or tail.startswith(_ANOTHER):
         tail = _before(_find(ADVICE, remark.reason) or "", tail)
     return replace(remark, reason=f"{head}; {tail}" if tail else f"{head}{separator}")
@@ -272,6 +280,12 @@ def _in_words_of_users(remark: Remark) -> Remark:
         return text and _CALLED.sub(lambda m: _CALLS.get(m[0]) or demangle(m[0]), text)
 
     return replace(remark, reason=named(remark.reason), declined=named(remark.declined))
+
+
+def _is_full(record: Record) -> bool:
+    """Whether it is of a loop that would gain nothing."""
+    path = record.path if isinstance(record, PathRecord) else None
+    return isinstance(path, LeftPath) and path.is_full
 
 
 def _is_in_blocks(record: PathRecord, kernels: list[KernelRecord]) -> bool:

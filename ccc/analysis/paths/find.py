@@ -17,10 +17,11 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.agreeing import later_in_turn, may_part
 from ccc.analysis.paths.carried_values import HandedOn
 from ccc.analysis.paths.carrying import carrying, which_to_remove
-from ccc.analysis.paths.continuation import choose_continuation, find_context, is_cheap
+from ccc.analysis.paths.continuation import choose_continuation, find_context
 from ccc.analysis.paths.followers import find_followers, loops_in_rest
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.leading_out import ALWAYS_LEAVES, ENDS_TURNS, LEAVES, how_to_stay
+from ccc.analysis.paths.left_alone import left_alone
 from ccc.analysis.paths.legality import (
     check_ends,
     check_independence,
@@ -156,9 +157,7 @@ class _Examination:
         """The path with the reason why it is left."""
         if path.repeats:
             self._left_loops[path.entry] = reason.removeprefix(LOOP_LEFT)  # it is said once
-        alone = self._why_not_alone.get(path.key, "")
-        is_short = not path.repeats and is_cheap(extent(path, self.facts), self.facts)
-        return LeftPath(**vars(path), reason=reason, loop=loop, alone=alone, is_short=is_short)
+        return left_alone(path, reason, loop, self._why_not_alone.get(path.key, ""), self.facts)
 
     def _check_function(self, path: FoundPath) -> None:
         """What must hold wherever the path lies.

@@ -101,12 +101,14 @@ class FoundPath:
 class LeftPath(FoundPath):
     """A path that cannot be collected, with the ``reason``, the loop around it if any, and why not
     ``alone``, without the rest of its iteration, either, where that was asked. One that
-    ``is_short`` does nothing but make a few values: its lane had better do that anyway."""
+    ``is_short`` does nothing but make a few values: its lane had better do that anyway. A loop that
+    ``is_full`` is likely begun by all lanes of a warp or by none, which then go round as often."""
 
     reason: str
     loop: FoundLoop | None = None
     alone: str = ""
     is_short: bool = False
+    is_full: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

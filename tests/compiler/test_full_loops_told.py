@@ -1,0 +1,71 @@
+"""A loop that all lanes take as often is told to be in vain, whatever else is in its way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
+
+TWO = """__global__ void k(const float *x, float *y, int n, int m, const int *__restrict__ deg) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float s = x[i];
+IN
+#pragma ccc while
+        for (int j = 0; j < TURNS; j++) s = s * s + x[j];
+#pragma unroll 1
+        for (int j = 0; j < deg[i]; j++) s += x[j + i];
+        y[i] = s;
+    }
+}
+"""
+"""What follows the first loop holds another one, with which it would have to be collected."""
+BLOCKS = """#pragma ccc grid_stride
+__global__ void k(const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float s = x[i];
+#pragma ccc while
+    for (int j = 0; j < 300; j++) s = s * s + x[j];
+#pragma unroll 1
+    for (int j = 0; j < i; j++) s += x[j + i];
+    y[i] = s;
+}
+"""
+IN_VAIN = (
+    ";); remove the annotation: all lanes that begin it go round as often, so that there is "
+    "nothing to fill [in k]"
+)
+ASKED = Options(strategy=COLLECT)
+
+
+@pytest.mark.parametrize(
+    ("turns", "inside", "in_vain"),
+    [
+        ("300", "if (i >= m) continue;", True),
+        ("m", "if (i >= m) continue;", True),
+        ("deg[i]", "if (i >= m) continue;", False),
+        ("300", "if (s > 0.5f)", False),
+        ("300", "if (s > 0.5f) continue;", False),
+    ],
+)
+def test_of_two_loops_the_one_that_all_take_alike_is_in_vain(
+    turns: str, inside: str, in_vain: bool, tmp_path: Path
+) -> None:
+    (line,) = said(TWO.replace("TURNS", turns).replace("IN\n", inside + "\n"), tmp_path, ASKED)
+    assert "what follows the loop in the iteration" in line
+    assert line.endswith(IN_VAIN) == in_vain
+    assert ("split the annotated loop in two" in line) != in_vain
+
+
+def test_nor_does_it_need_another_kernel_where_some_threads_are_beyond_the_end(
+    tmp_path: Path,
+) -> None:
+    lines = said(BLOCKS, tmp_path, ASKED)
+    assert sum(IN_VAIN in line for line in lines) == 1
+    assert not any("another kernel" in line for line in lines)
