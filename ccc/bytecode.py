@@ -37,7 +37,8 @@ def _load_or_compile(self: SourceFileLoader, name: str) -> CodeType | None:
     """
     try:
         return _load(self, name)
-    except (EOFError, ValueError, TypeError, SystemError, MemoryError):  # as marshal says it
+    except (EOFError, ValueError, TypeError, SystemError, MemoryError, ImportError):
+        # as marshal says it, and who has read something else than code
         path = self.get_filename(name)
         try:  # noqa: SIM105 - contextlib takes time to load
             os.unlink(cache_from_source(path))

@@ -115,12 +115,11 @@ def _is_simple(one: Instruction) -> bool:
 
 def _first_values(steps: list[Instruction], loop: Loop, facts: Facts) -> dict[Register, int]:
     """The registers that are a constant when the loop begins."""
-    outside = frozenset(facts.blocks) - loop.blocks
     used = {register for one in steps for register in one.used()}
     found = {}
     for register in used:
-        made = [one for _, one in facts.written_in(outside, register)]
-        constant = _constant(made[0], facts) if len(made) == 1 else None
+        begins = facts.begins(loop, register) or ()
+        constant = _constant(begins[0].instruction, facts) if len(begins) == 1 else None
         if constant is not None:
             found[register] = constant
     return found

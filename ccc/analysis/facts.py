@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ccc.analysis.callees import Callees
 from ccc.analysis.cfg import EXIT, control_flow_graph, reachable
-from ccc.analysis.defuse import ReachingDefinitions, makers, only_maker
+from ccc.analysis.defuse import Definition, ReachingDefinitions, makers, only_maker
 from ccc.analysis.divergence import Divergence
 from ccc.analysis.dominators import (
     Dominators,
@@ -167,6 +167,14 @@ class Facts:
     ) -> list[tuple[str, Instruction]]:
         """What writes a register in some blocks, with its block, in the order of the function."""
         return [one for one in self._writers.get(register, ()) if one[0] in labels]
+
+    def begins(self, loop: Loop, register: Register) -> list[Definition] | None:
+        """What may have made the value of a register where a loop is begun; None where that may be
+        the loop itself, since one around it goes on with what an earlier run has left."""
+        before = set(self.graph.predecessors(loop.header)) - loop.blocks
+        every = (self.reaching.at_bottom(label, register) for label in sorted(before))
+        found = list(dict.fromkeys(one for some in every for one in some))
+        return None if any(one.label in loop.blocks for one in found) else found
 
     def maker(self, operand: Operand) -> Instruction | None:
         """The only instruction that writes what an operand holds, if it always does."""

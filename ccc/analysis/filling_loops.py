@@ -75,11 +75,9 @@ class _Trial:
 
     def _before(self, register: Register) -> Value:
         """Its value where the loop begins."""
-        found = [
-            definition.instruction
-            for definition in self.facts.reaching.at_top(self.label, register)
-            if definition.label != self.label
-        ]
+        loop = next((one for one in self.facts.loops if one.header == self.label), None)
+        begins = self.facts.begins(loop, register) if loop else None
+        found = [one.instruction for one in begins or ()]
         if len(found) != 1 or found[0].guard is not None:
             return None
         pointees = self.points_to.result(found[0])

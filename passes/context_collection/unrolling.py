@@ -13,6 +13,7 @@ these are more turns, or fewer. cicc unrolls some such loops itself, and rightly
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 
 from ccc.analysis.defuse import trace
@@ -24,13 +25,15 @@ from ccc.ir.markers import LOOPS, UNROLLS
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Immediate, Operand, Register, Special
 from ccc.ptx.directives import NO_UNROLL
-from ccc.ptx.operations import OF_COUNTS
+from ccc.ptx.operations import OF_COUNTS, SCALES
 from ccc.ptx.types import INDICES, TYPES
 
 _FAR = 1 << 29
 """Steps of which four do not fit into a number of 32 bits."""
 _FEW = 4
 """Steps of which it takes half a billion to go farther than a number with a sign tells."""
+_ROW = 1 << 12
+"""What numbers of threads are multiplied by as indices are, and not as a hash, which wraps."""
 
 
 def kept_whole(facts: Facts) -> set[str]:
@@ -55,29 +58,39 @@ def _is_unrolled_right(loop: Loop, facts: Facts) -> bool:
     is_small = abs(ends.stride) <= _FEW
     if is_small and begins is not None and all(one == Immediate("0") for one in begins):
         return True
-    counts_threads = ends.stride > 0 and begins is not None and all(map(_has_no_sign, begins))
+    counts_threads = ends.stride > 0 and begins is not None and _have_no_sign(begins)
     return (is_small or counts_threads) and is_guarded(loop, ends, facts)
 
 
 def _makes_first(loop: Loop, ends: Induction, facts: Facts) -> frozenset[Operand] | None:
-    """The numbers that what the counter begins with is made from, by sums and products."""
-    outside = frozenset(facts.blocks) - loop.blocks
+    """The numbers that what the counter begins with is made from, by sums and by products, of
+    which no literals are more than those of a row."""
+    factors: dict[Instruction, int] = {}
 
     def parts(maker: Instruction, _: Register) -> Iterable[Operand] | None:
+        if maker.name in SCALES:
+            known = [facts.literal(one) for one in maker.operands[1:3]]
+            factors[maker] = math.prod(one.integer or 1 for one in known if one is not None)
         return maker.operands[1:] if maker.name in OF_COUNTS and maker.guard is None else None
 
-    first = [parts(made, ends.counter) for _, made in facts.written_in(outside, ends.counter)]
+    begins = facts.begins(loop, ends.counter) or ()
+    first = [parts(one.instruction, ends.counter) for one in begins]
     if not first or None in first:
         return None
     found = trace([one for some in first for one in some or ()], facts.makers, parts)
+    if math.prod(factors.values()) > _ROW:
+        return None
     return frozenset(one for one in found or () if not isinstance(one, Register)) or None
 
 
-def _has_no_sign(operand: Operand) -> bool:
-    """Whether it is the number of a thread or a block, of which there are, or a literal like it."""
-    if isinstance(operand, Immediate):
-        return operand.integer is not None and operand.integer >= 0
-    return isinstance(operand, Special) and operand.name.partition(".")[0] in INDICES
+def _have_no_sign(operands: Iterable[Operand]) -> bool:
+    """Whether all are numbers of threads or blocks, of which there are, or literals like them."""
+    return all(
+        0 <= one.integer <= _FAR
+        if isinstance(one, Immediate) and one.integer is not None
+        else isinstance(one, Special) and one.name.partition(".")[0] in INDICES
+        for one in operands
+    )
 
 
 def let_unroll(blocks: Iterable[Block], headers: Collection[str]) -> None:

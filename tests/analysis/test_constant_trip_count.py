@@ -124,3 +124,17 @@ def test_the_last_iteration_may_end_before_its_end() -> None:
 def test_an_end_that_not_each_iteration_comes_to_tells_nothing() -> None:
     body = ("@%p2 bra SKIP;", "setp.eq.s32 %p1, %r1, 10;", "@%p1 bra OUT;", "SKIP:", STEP)
     assert count(ZERO, *body, "bra LOOP;") is None
+
+
+@pytest.mark.parametrize(("begin", "expected"), [(ZERO, 10), ("", None)])
+def test_a_counter_that_a_loop_around_goes_on_with_begins_with_no_constant(
+    begin: str, expected: int | None
+) -> None:
+    first = f"{ZERO}\nAGAIN:\n\t{begin}"
+    body = (STEP, "setp.lt.s32 %p1, %r1, 10;", "@%p1 bra LOOP;")
+    end = ("sub.s32 %r8, %r8, 1;", "setp.ne.s32 %p2, %r8, 0;", "@%p2 bra AGAIN;")
+    text = FUNCTION.format(first=first, body="\n\t".join((*body, *end)))
+    (piece,) = parse_module(text).functions
+    facts = Facts(parse_function(piece))
+    inner, _ = facts.loops
+    assert trip_count(inner, facts) == expected

@@ -139,6 +139,25 @@ def test_a_loop_that_fills_an_array(count: int, step: int, left: int) -> None:
     assert facts.local.exposed(labels, facts.entry).bit_count() == left
 
 
+BEGIN = """
+    mov.u32 %r1, 0;
+    mov.u64 %rd4, %rd1;
+"""
+
+
+@pytest.mark.parametrize(("begin", "left"), [(BEGIN, 0), ("", 4)])
+def test_a_loop_that_goes_on_where_it_is_run_again_fills_nothing_then(begin: str, left: int) -> None:
+    fill = loop(8).removeprefix(BEGIN)
+    facts = facts_of(f"""{BEGIN}
+AGAIN:
+{begin}{fill}
+    setp.ne.s32 %p2, %r2, 0;
+    @%p2 bra AGAIN;
+""")
+    around = next(one for one in facts.loops if "AFTER" in one.blocks)
+    assert facts.local.exposed(around.blocks, around.header).bit_count() == left
+
+
 def test_constants() -> None:
     facts = facts_of("""
     st.local.v2.u32 [%rd1], {7, 8};

@@ -156,15 +156,18 @@ def test_bytecode_that_ends_too_early_is_written_anew(annotated: bool, tmp_path:
     assert compiled().items() & sizes.items()  # some are for what is kept by now
 
 
-def test_bytecode_with_wrong_bytes_is_written_anew(tmp_path: Path) -> None:
-    """A number in place of the name of the source, which Python takes for an error of its own."""
+@pytest.mark.parametrize("what", ["name", "code"])
+def test_bytecode_with_wrong_bytes_is_written_anew(what: str, tmp_path: Path) -> None:
+    """A number in place of the name of the source, which Python takes for an error of its own, or
+    in place of all code."""
     source = tmp_path / "new.py"
     source.write_text("VALUE = 1\n")
     kept = Path(py_compile.compile(str(source), doraise=True) or "")
     name = os.fsencode(source)
     data = kept.read_bytes()
     start = data.index(name)
-    kept.write_bytes(data[: start - 2] + b"\xe9\0\0\0\0" + data[start + len(name) :])
+    of_name = data[: start - 2] + b"\xe9\0\0\0\0" + data[start + len(name) :]
+    kept.write_bytes({"name": of_name, "code": data[:16] + b"N"}[what])
     code = bytecode._load_or_compile(SourceFileLoader("new", str(source)), "new")
     assert code is not None
     assert code.co_filename == str(source)

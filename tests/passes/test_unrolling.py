@@ -126,3 +126,33 @@ def test_a_loop_that_ptxas_may_make_another_of_is_not_unrolled(
     for name, code in given.items():
         text = text.replace(name, code.replace("; ", ";\n\t"))
     assert is_unrolled(text) == is_right
+
+
+GOES_ON = "mov.u32 %r1, 0;\nAGAIN:"
+
+
+@pytest.mark.parametrize("is_begun_anew", [True, False])
+def test_a_counter_that_goes_on_where_the_loop_is_run_again_begins_anywhere(
+    is_begun_anew: bool,
+) -> None:
+    text = BOUNDED.replace("BEFORE", "").replace("STEP", UP).replace("LAST", LESS)
+    if not is_begun_anew:
+        text = text.replace("AGAIN:", GOES_ON).replace("mov.u32 %r1, BEGIN;", "")
+    assert is_unrolled(text.replace("BEGIN", "0")) == is_begun_anew
+
+
+@pytest.mark.parametrize(("factor", "is_index"), [(4096, True), (16807, False)])
+def test_a_hash_of_a_thread_is_no_number_of_one(factor: int, is_index: bool) -> None:
+    guard = "setp.ge.s32 %p1, %r1, %r2;\n@%p1 bra BEHIND;"
+    text = BOUNDED.replace("BEFORE", guard).replace("STEP", FAR).replace("LAST", LESS)
+    begin = f"mov.u32 %r7, %tid.x;\nmul.lo.s32 %r8, %r7, {factor};\nAGAIN:"
+    assert is_unrolled(text.replace("AGAIN:", begin).replace("BEGIN", "%r8")) == is_index
+
+
+def test_nor_is_it_guarded_by_a_test_of_what_the_first_run_begins_with() -> None:
+    guard = "setp.ge.s32 %p1, %r8, %r2;\n@%p1 bra BEHIND;"
+    text = BOUNDED.replace("BEFORE", guard).replace("STEP", UP).replace("LAST", LESS)
+    text = text.replace("AGAIN:", "mov.u32 %r8, %tid.x;\nAGAIN:")
+    assert is_unrolled(text.replace("BEGIN", "%r8"))
+    text = text.replace("AGAIN:", GOES_ON.replace(" 0", " %r8")).replace("mov.u32 %r1, BEGIN;", "")
+    assert not is_unrolled(text)

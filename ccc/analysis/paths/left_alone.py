@@ -12,7 +12,7 @@ from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath
 def left_alone(
     path: FoundPath, reason: str, loop: FoundLoop | None, alone: str, facts: Facts
 ) -> LeftPath:
-    """A path with the reason why it is left, and the loop around it, if it is known to lie in one."""
+    """A path with the reason why it is left, and the loop around it, if that is known."""
     is_short = not path.repeats and is_cheap(extent(path, facts), facts)
     is_full = loop is not None and _is_full(path, loop, facts)
     return LeftPath(

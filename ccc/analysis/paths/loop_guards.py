@@ -78,10 +78,10 @@ class _Guard:
         """Whether it is what the counter begins with, then as now."""
         if operand == ends.counter:
             return self._is_settled(ends.counter, test)
-        begins = self.facts.written_in(self._outside, ends.counter)
+        begins = self.facts.begins(self.loop, ends.counter) or ()
         if not isinstance(operand, Register) or len(begins) != 1:
             return False
-        (_, copy), made = begins[0], self.facts.maker(operand)
+        copy, made = begins[0].instruction, self.facts.maker(operand)
         is_copy = copy.name == "mov" and copy.operands[1] == operand and copy.guard is None
         return is_copy and made is not None and self._is_settled(operand, test)
 
