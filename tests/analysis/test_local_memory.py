@@ -146,7 +146,7 @@ BEGIN = """
 
 
 @pytest.mark.parametrize(("begin", "left"), [(BEGIN, 0), ("", 4)])
-def test_a_loop_that_goes_on_where_it_is_run_again_fills_nothing_then(begin: str, left: int) -> None:
+def test_a_loop_that_goes_on_where_it_is_run_again_fills_nothing(begin: str, left: int) -> None:
     fill = loop(8).removeprefix(BEGIN)
     facts = facts_of(f"""{BEGIN}
 AGAIN:
