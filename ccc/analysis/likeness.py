@@ -33,7 +33,11 @@ class LikelyDivergence(Divergence):
     @classmethod
     def of(cls, facts: Facts) -> LikelyDivergence:
         """That of a function."""
-        return facts.once(_of_kind, cls)
+        return facts.once(cls._made, facts.entry)
+
+    @classmethod
+    def _made(cls, _: str, facts: Facts) -> LikelyDivergence:
+        return cls(facts)
 
     def is_source(self, instruction: Instruction) -> bool:
         """Whether the result likely differs although all operands agree."""
@@ -59,10 +63,6 @@ class WithinBounds(LikelyDivergence):
         strides = [self._strides.get(register) for register in instruction.used()]
         is_known = len(strides) == 2 and None not in strides
         return instruction.name == "setp" and is_known and 0 in strides
-
-
-def _of_kind(kind: type[LikelyDivergence], facts: Facts) -> LikelyDivergence:
-    return kind(facts)
 
 
 class TurnDivergence(Divergence):
