@@ -49,24 +49,47 @@ class LoopConditions:
         }
 
     @cached_property
+    def carried(self) -> frozenset[Register]:
+        """The registers that go from trip to trip."""
+        live = self.facts.liveness.live_in(self.loop.header)
+        return live & {register for one in self.body for register in one.defined()}
+
+    @cached_property
+    def handed_on(self) -> set[Register | str]:
+        """What the loop makes of what its last trip has left, in however many steps.
+
+        Of calls it is variables. All of it is found at once: through memory most of a loop may be
+        made of most of it.
+        """
+        made_of: dict[Register | str, list[Register | str]] = {}
+        worklist = []
+        for name, makers in self.makers.items():
+            for maker in makers:
+                calls = (i for i in self.written_for(maker) if i.effects & Effect.CALL)
+                if any(not self.carried.isdisjoint(i.used()) for i in (maker, *calls)):
+                    worklist.append(name)
+                for source in self.sources(maker):
+                    made_of.setdefault(source, []).append(name)
+        found = set(worklist)
+        while worklist:
+            more = set(made_of.get(worklist.pop(), ())) - found
+            found |= more
+            worklist += more
+        return found
+
+    @cached_property
     def counters(self) -> LoopCounters:
         """What the loop counts by."""
         return LoopCounters(self.each_trip, self.makers, self.facts.literal, self.start)
 
     def start(self, operand: Operand) -> int | None:
         """The literal that a register holds whenever the loop begins, if it does."""
-        if not isinstance(operand, Register):
+        begins = self.facts.begins(self.loop, operand) if isinstance(operand, Register) else None
+        made = begins[0].instruction if begins and len(begins) == 1 else None
+        if made is None or made.name != "mov" or made.guard is not None:
             return None
-        inside = self.makers.get(operand, ())
-        before = [i for i in self.facts.makers.get(operand, ()) if i not in inside]
-        if len(before) != 1 or before[0].name != "mov" or before[0].guard is not None:
-            return None
-        blocks = self.facts.blocks
-        homes = [label for label in blocks if before[0] in blocks[label].instructions]
-        left = {target for _, target in self.loop.exits(self.facts.graph)}
-        again = reachable(self.facts.graph.successors, left, stops=homes)
-        literal = self.facts.literal(before[0].operands[1])
-        return literal.integer if literal and self.loop.header not in again else None
+        literal = self.facts.literal(made.operands[1])
+        return literal.integer if literal else None
 
     def copied(self, operand: Operand) -> Operand:
         """What the loop copies a value from, perhaps to a wider register and back."""

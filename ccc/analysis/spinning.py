@@ -150,13 +150,13 @@ def _tries_again(name: str, facts: Facts) -> bool:
 def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     """What a loop polls, if it spins: in it, or in a loop inside it."""
     slices = LoopConditions(loop, facts)
-    body, carried = slices.body, carried_by(slices)
-    polls = [i for i in body if _is_poll(i, slices, carried, facts)]
+    body = slices.body
+    polls = [i for i in body if _is_poll(i, slices, facts)]
     decided = slices.of(*loop.blocks) if polls else ()
     deciding = tuple(poll for poll in polls if poll in decided)
     if not deciding or _retries(slices):
         return None
-    stepped = {r for r in carried & slices.each_trip.keys() if _is_stepped(r, slices)}
+    stepped = {r for r in slices.carried & slices.each_trip.keys() if _is_stepped(r, slices)}
     bounds = frozenset(i for i in body if _is_bounded(i, stepped, slices))
     certain = {
         source: _certain_ends(source, slices) for source in filter(slices.always, slices.leaving)
@@ -181,7 +181,7 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     if not seen:
         return None
     gives_up = any(certain.values())
-    seeks = all(_moves(_address(poll), slices, carried) for poll in seen)
+    seeks = all(_moves(_address(poll), slices) for poll in seen)
     return Spin(
         frozenset(loop.blocks),
         seen,
@@ -333,13 +333,11 @@ def _is_stepped(register: Register, slices: LoopConditions) -> bool:
     return slices.copied(maker.operands[before]) == register and all(map(slices.is_same, others))
 
 
-def _moves(
-    operands: Iterable[Operand], slices: LoopConditions, carried: frozenset[Register]
-) -> bool:
+def _moves(operands: Iterable[Operand], slices: LoopConditions) -> bool:
     """Whether operands are something else in each trip than in any before: not where that is
     divided, begins anew by a remainder, or is only chosen by it."""
     used = {operand for operand in operands if isinstance(operand, Register)}
-    moved = {register for register in carried if is_moved(register, slices)}
+    moved = {register for register in slices.carried if is_moved(register, slices)}
     made = {i for i in slices.behind(used) if i.name not in STAYING}
     while more := {r for i in made if not moved.isdisjoint(i.used()) for r in i.defined()} - moved:
         moved |= more
@@ -361,15 +359,13 @@ def is_moved(register: Register, slices: LoopConditions) -> bool:
     return not any(one is not None and one.name == "selp" for one in chosen)
 
 
-def _is_poll(
-    instruction: Instruction, slices: LoopConditions, carried: frozenset[Register], facts: Facts
-) -> bool:
+def _is_poll(instruction: Instruction, slices: LoopConditions, facts: Facts) -> bool:
     """Whether it may look at the same place again in the next trip, and changes nothing itself."""
     if instruction.name == "call":
         return _callee_reads(instruction, facts)
     if not _reads_what_may_change(instruction):
         return False
-    goes_on = _goes_on(_address(instruction), slices, carried)
+    goes_on = _goes_on(_address(instruction), slices)
     if is_settled(instruction, slices.loop, facts) or (
         goes_on and _takes_for_good(instruction, slices)
     ):
@@ -398,22 +394,13 @@ def goes_on(spin: Spin, facts: Facts) -> bool:
     if loop is None:
         return False
     slices = LoopConditions(loop, facts)
-    return _goes_on(_address(spin.poll), slices, carried_by(slices))
+    return _goes_on(_address(spin.poll), slices)
 
 
-def carried_by(slices: LoopConditions) -> frozenset[Register]:
-    """The registers that go from trip to trip."""
-    live = slices.facts.liveness.live_in(slices.loop.header)
-    return live & {register for one in slices.body for register in one.defined()}
-
-
-def _goes_on(
-    operands: Iterable[Operand], slices: LoopConditions, carried: frozenset[Register]
-) -> bool:
+def _goes_on(operands: Iterable[Operand], slices: LoopConditions) -> bool:
     """Whether operands depend on what the loop's last trip has left."""
-    used = {operand for operand in operands if isinstance(operand, Register)}
-    made = slices.behind(used)
-    return not carried.isdisjoint(used.union(*(i.used() for i in made)))
+    used = [operand for operand in operands if isinstance(operand, Register)]
+    return not (slices.carried.isdisjoint(used) and slices.handed_on.isdisjoint(used))
 
 
 def _was_found(swap: Instruction, slices: LoopConditions) -> bool:

@@ -273,12 +273,13 @@ def test_a_loop_that_cannot_be_collected_is_told_before_where_the_path_stands(
 
 def test_who_leaves_both_loops_is_told_to_leave_one(tmp_path: Path) -> None:
     search = "#pragma ccc while\nwhile (x[l]) { if (x[l] == 7) { LEAVE } l += x[l]; }\nx[i] = l;"
-    source, options = loop(f"int l = i;\n{search}"), Options(strategy=COLLECT)
+    begin = "int l = x[i + threadIdx.x];\n"  # lanes go round differently
+    source, options = loop(f"{begin}{search}"), Options(strategy=COLLECT)
     (line,) = said(source.replace("LEAVE", "x[l] = i; return;"), tmp_path, options)
     assert "; leave its loop by break, keep in a variable that it was left so, and skip" in line
     assert said(source.replace("LEAVE", "break;"), tmp_path, options) == []
     search = search.replace("if (x[l] == 7)", "\n#pragma ccc if\nif (x[l] == 7)")
-    source = loop(f"int l = i; bool out = false;\n{search}")
+    source = loop(f"{begin}bool out = false;\n{search}")
     source = source.replace("LEAVE", "atomicAdd(x, 1); return;")
     lines = said(source, tmp_path, options)
     hint = "; let the branch set a variable instead, for which its loop's condition asks, and skip"
@@ -287,7 +288,7 @@ def test_who_leaves_both_loops_is_told_to_leave_one(tmp_path: Path) -> None:
     lines = said(source.replace("while\n", "for variable\n"), tmp_path, options)
     assert all('condition asks, mark that loop "ccc while", and skip' in line for line in lines)
     search = search.replace("(x[l])", "(x[l] && !out)")
-    source = loop(f"int l = i; bool out = false;\n{search}")
+    source = loop(f"{begin}bool out = false;\n{search}")
     flagged = source.replace("LEAVE", "atomicAdd(x, 1); out = true;")
     assert said(flagged, tmp_path, replace(options, max_block=64)) == []
 

@@ -22,7 +22,7 @@ from ccc.analysis.loop_conditions import LoopConditions
 from ccc.analysis.paths.held_locks import may_end
 from ccc.analysis.paths.model import CheckedPath, instructions_of
 from ccc.analysis.polled import are_named_apart, changes_nothing
-from ccc.analysis.spinning import Spin, carried_by, is_moved
+from ccc.analysis.spinning import Spin, is_moved
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
 from ccc.ptx.opcodes import ATOMICS, IDEMPOTENT, LOADS, Effect
@@ -62,7 +62,7 @@ def _is_left_to_others(spin: Spin, facts: Facts) -> bool:
     slices = LoopConditions(loop, facts)
     deciding = slices.leading_to(slices.leaving)
     used = {register for one in deciding for register in one.used()}
-    handed = used & carried_by(slices)  # what is only changed where something is found stays, too
+    handed = used & slices.carried  # what is only changed where something is found stays, too
     moved = {one for one in handed if is_moved(one, slices)}
     return (not moved or moved <= _settled(slices, facts)) and all(
         _finds_the_same(one, slices, facts) for one in deciding
