@@ -8,6 +8,7 @@ from typing import Any
 
 from ccc.compiler.cases import SourceCases
 from ccc.compiler.context_names import ContextNames
+from ccc.compiler.differing_copies import with_copies_in_mind
 from ccc.compiler.function_texts import FunctionTexts
 from ccc.compiler.lines import LineTable
 from ccc.compiler.loops_left import loops_around, with_ways_out
@@ -44,7 +45,9 @@ class Blame:
 
     def tell(self, remarks: Mapping[str, Sequence[Remark]]) -> dict[str, list[Remark]]:
         """The remarks, with what is known of the source in what they say."""
-        return {kernel: self._all_told(mine) for kernel, mine in remarks.items()}
+        told = {kernel: self._all_told(mine) for kernel, mine in remarks.items()}
+        suspects = self._suspects
+        return with_copies_in_mind(told, suspects.reductions_around) if suspects else told
 
     def _all_told(self, remarks: Sequence[Remark]) -> list[Remark]:
         """Those of a kernel; what a reason says of the loop around a path is about that loop."""

@@ -35,7 +35,7 @@ class UpdatedVariables(MarkedStatements):
 
     def __init__(self, placement: Placement, lines: LineMap, position: Callable[[Placed], Span]):
         super().__init__(placement, lines, position)
-        self._calls: dict[Node, Sequence[HandedOver]] = {}
+        self._calls: dict[tuple[Node, tuple[Span, ...]], Sequence[HandedOver]] = {}
         self._made: dict[Node, dict[bytes, set[str | None]]] = {}
         self._misuses: dict[tuple[Node, str, str], Node | None] = {}
 
@@ -51,6 +51,12 @@ class UpdatedVariables(MarkedStatements):
             if name not in served
         }
 
+    def reductions_around(self, at: Span) -> list[tuple[str, str]]:
+        """The operations and variables of the reductions of the annotated loop around a
+        statement."""
+        every = (one for loop in self._loops(at)[-1:] for one in loop.reductions)
+        return [(reductions.written(ptx), name) for ptx, name in every]
+
     def reduced_by(self, at: Span) -> set[str]:
         """The operations of the reductions of the annotated loop around a statement."""
         every = (ptx for loop in self._loops(at)[-1:] for ptx, _ in loop.pragma.reductions)
@@ -59,8 +65,7 @@ class UpdatedVariables(MarkedStatements):
     def named_by(self, at: Span, by: str) -> list[str]:
         """The variables that the clauses of the annotated loop around a statement name with an
         operation."""
-        every = (one for loop in self._loops(at)[-1:] for one in loop.reductions)
-        return [name for ptx, name in every if reductions.written(ptx) == by]
+        return [name for one, name in self.reductions_around(at) if one == by]
 
     def whole_structures(self, at: Span) -> set[str]:
         """The structures that the clauses of the annotated loop around a statement name."""
@@ -273,15 +278,20 @@ class UpdatedVariables(MarkedStatements):
         placed = self._at(at)
         return chosen.chosen_beside(placed.statement) if placed else None
 
-    def operation(self, at: Span, name: str) -> str | None:
+    def operation(self, at: Span, name: str, places: Sequence[Span] = ()) -> str | None:
         """The operation by which a statement changes a variable, or else the rest of the iteration,
-        perhaps one of no reduction; None if there are several, or none is known."""
+        or else the function at some places, perhaps one of no reduction; None if there are several,
+        or none is known."""
         placed = self._at(at)
         if placed is None:
             return None
-        places = (placed.statement, self._placement.around(placed))
-        every = (self._operations(where, name.encode()) for where in places if where is not None)
-        made = next(filter(None, every), set())
+        parts = (placed.statement, self._placement.around(placed))
+        every = (self._operations(where, name.encode()) for where in parts if where is not None)
+        calls = self._handed(placed.statement, places)
+        there = {
+            u.operator or None for one in calls for u in one.updates if u.name == name.encode()
+        }
+        made = next(filter(None, every), there)
         return made.pop() if len(made) == 1 else None
 
     def is_no_reduction(self, at: Span, name: str) -> bool:
@@ -428,11 +438,19 @@ class UpdatedVariables(MarkedStatements):
     def _served(self, loops: Sequence[Placed]) -> set[str]:
         return reductions.served(loops, self._handed, self._is_float)
 
-    def _handed(self, tree: Node) -> Sequence[HandedOver]:
-        """What a tree hands to functions; a loop is asked for each of its variables."""
-        if tree not in self._calls:
-            self._calls[tree] = handed_anyhow(tree, self._placement.functions)
-        return self._calls[tree]
+    def _handed(self, tree: Node, places: Sequence[Span] = ()) -> Sequence[HandedOver]:
+        """What a tree hands to functions; a loop is asked for each of its variables. Of functions
+        of one name those are meant in which some places are, if any is."""
+        key = tree, tuple(places)
+
+        def named(name: bytes) -> Sequence[Node]:
+            every = self._placement.functions(name)
+            meant = [one for one in every if any(self._spans(one, line) for line in places)]
+            return meant or every
+
+        if key not in self._calls:
+            self._calls[key] = handed_anyhow(tree, named)
+        return self._calls[key]
 
     def _led_to(self, tree: Node) -> Iterator[HandedOver]:
         """The pointers that a tree hands on, to functions that change what these lead to."""

@@ -109,7 +109,7 @@ class Suspects(UpdatedVariables):
             kept = copies or fitting(here, kind) or here
             if kept and not any(may_hold(kind, one) for one in kept):
                 kept = self._inside(placed, places, kind) or kept
-            return self._spoken_of(placed, kept)
+            return self._spoken_of(placed, kept, places)
         if about == "arrays":
             return OwnArrays(function, self._placement.blank).names(here)
         return _members(here) if about == "handed" else _texts(here)
@@ -195,9 +195,11 @@ class Suspects(UpdatedVariables):
         lines = {self._line_of(n) for n in found if updates.name_of(n) == name.encode()}
         return Span(*lines.pop()) if len(lines) == 1 else None
 
-    def _spoken_of(self, placed: Placed, nodes: Sequence[Node]) -> list[str]:
+    def _spoken_of(
+        self, placed: Placed, nodes: Sequence[Node], places: Sequence[Span]
+    ) -> list[str]:
         """What is carried of some variables, but for what reductions serve, if there is more."""
-        calls = list(self._handed(self._placement.around(placed) or placed.statement))
+        calls = list(self._handed(self._placement.around(placed) or placed.statement, places))
         every = dict.fromkeys(one for node in nodes for one in reductions.spoken_of(node, calls))
         served = self._served(self._placement.loops_around(placed)) if calls else set()
         return [one for one in every if one not in served] or list(every)

@@ -14,6 +14,7 @@ from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
 from ccc.compiler.reasons.reason import HintSlot
 from ccc.compiler.reasons.reduction_clauses import KEEPS
 from ccc.frontend.reductions import clauses_of
+from ccc.frontend.updates import REDUCING
 
 if TYPE_CHECKING:
     from ccc.errors import Span
@@ -37,6 +38,7 @@ def without_structures(asked: Inquiry) -> Inquiry:
     are lacking: by the same operations, or by that of the instruction at fault."""
     is_known = asked.reason.slot(Hint.FLUSHED, Hint.TAKES_NAN)
     structures = asked.suspects.whole_structures(asked.at)
+    structures |= {base for one in asked.names for base, dot, _ in [one.partition(".")] if dot}
     if is_known or not structures.issuperset(declared_in(asked)):
         return asked
     made = [one.opcode.name for one in asked.reason.shown[:1] if one.opcode.name in KEEPS]
@@ -54,7 +56,7 @@ def settled(asked: Inquiry) -> Inquiry:
     if any(suspects.ends_loop(at, name) for name in names) or _is_another(asked):
         return asked.filled(Hint.MISUSED, _LACKING)
     if wrong := suspects.misused(at):
-        if kept := _kept_otherwise(asked, wrong):
+        if kept := _kept_otherwise(asked, wrong) or _updated_otherwise(asked, wrong):
             return asked.filled(Hint.MISUSED, kept)
         if by_calls := [name for name in suspects.misused_by_calls(at) if name in wrong]:
             return asked.filled(Hint.MISUSED, _not_of(asked, by_calls, wrong))
@@ -120,5 +122,20 @@ def _kept_otherwise(asked: Inquiry, names: Iterable[str]) -> str | None:
     the most, where another operation is declared."""
     misuse = asked.suspects.misuse
     kept = [(by, name) for name in names for by in KEEPS if misuse(asked.at, name, by) is None]
+    return _written_otherwise(kept)
+
+
+def _updated_otherwise(asked: Inquiry, names: Collection[str]) -> str | None:
+    """The same where it is the function at fault that does, which other copies do not call."""
+    suspects, at = asked.suspects, asked.at
+    called = (one for one in suspects.misused_by_calls(at) if one in names)
+    made = ((suspects.operation(at, name, asked.places), name) for name in called)
+    named = suspects.reductions_around(at)
+    return _written_otherwise(
+        [(by, one) for by, one in made if by in REDUCING and (by, one) not in named]
+    )
+
+
+def _written_otherwise(kept: Sequence[tuple[str, str]]) -> str | None:
     told = [f'"{name}" by {by}' for by, name in kept]
     return f"the loop updates {', '.join(told)}: write {clauses_of(kept)}" if kept else None

@@ -30,7 +30,7 @@ def naming_all(variables: Sequence[tuple[str, str]]) -> str:
 def served(asked: Inquiry, names: Iterable[str]) -> list[tuple[str, str]]:
     """Those of some variables that a reduction would serve, and by which operations."""
     suspects, at = asked.suspects, asked.at
-    every = ((suspects.operation(at, name) or "", name) for name in names)
+    every = ((suspects.operation(at, name, asked.places) or "", name) for name in names)
     return [
         (by, name) for by, name in every if by in REDUCTIONS and not suspects.no_reduction(at, name)
     ]

@@ -145,7 +145,7 @@ def _others(asked: Inquiry, name: str) -> list[tuple[str, str]]:
 
 def _operation(asked: Inquiry, name: str) -> str | None:
     """The operation by which a variable is changed, as far as that is known."""
-    operation = asked.suspects.operation(asked.at, name)
+    operation = asked.suspects.operation(asked.at, name, asked.places)
     if operation is not None:
         return operation
     behind = asked.suspects.unnamed(asked.at, around=True)

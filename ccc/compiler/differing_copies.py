@@ -1,0 +1,57 @@
+"""What is told of copies of one annotation, as of a template in several kernels, of which not all
+can have what its text says: there is but one clause for all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ccc.compiler.other_arms import REMOVED
+from ccc.errors import Span
+from ccc.remark import Remark, of_arm
+
+_CLAUSE = re.compile(r"reduction\((\S+): ([^()]*)\)")
+_ANY = ("variable", "variables")
+"""Words for such of which nobody knows the names."""
+_DIFFER = "; copies of this code want different clauses: give each a loop of its own"
+_WITHOUT = "have a copy of this code without the annotation, which serves others"
+_Arm = tuple[Span, str, str]
+
+
+def with_copies_in_mind(
+    told: Mapping[str, Sequence[Remark]], named: Callable[[Span], Iterable[tuple[str, str]]]
+) -> dict[str, list[Remark]]:
+    """The remarks of all kernels, none of which offers for a copy what others cannot have.
+
+    Args:
+        told: the remarks, by kernel.
+        named: the operations and variables of the clauses that code at some place has.
+    """
+    wanted: dict[_Arm, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    serving: dict[_Arm, set[str]] = defaultdict(set)
+    for kernel, remarks in told.items():
+        for one in remarks:
+            arm = of_arm(one)
+            serving[arm].update([kernel] if one.applied else ())
+            for by, name in [*_offered(one), *(named(one.position) if one.applied else ())]:
+                wanted[arm][name].add(by)
+
+    def kept(one: Remark, kernel: str) -> Remark:
+        arm = of_arm(one)
+        if one.reason is None:
+            return one
+        is_other = any(len(wanted[arm][name]) > 1 for _, name in _offered(one))
+        serves_others = serving[arm] and kernel not in serving[arm]
+        reason = REMOVED.sub(_WITHOUT, one.reason) if serves_others else one.reason
+        return replace(one, reason=f"{reason}{_DIFFER}" if is_other else reason)
+
+    return {kernel: [kept(one, kernel) for one in remarks] for kernel, remarks in told.items()}
+
+
+def _offered(remark: Remark) -> Iterator[tuple[str, str]]:
+    """The operations and variables of the clauses that a reason offers."""
+    for by, names in _CLAUSE.findall(remark.reason or ""):
+        yield from ((by, name) for name in names.split(", ") if name not in _ANY)
