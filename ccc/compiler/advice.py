@@ -173,8 +173,8 @@ DECLINED = {
     "the iteration passes local memory": "keep it in variables, or use the array in the path alone",
     "the next iteration begins with a value": (
         "if no iteration needs the variable of another, declare it in the loop; or use it behind "
-        'the path only, where no "if" sets it: nvcc merges one with the path; else remove the '
-        "annotation"
+        'the path only, where no "if" and no "?:" sets it: nvcc merges one with the path; else '
+        "remove the annotation"
     ),
     "the next iteration begins with what is read": "read it before the path",
     "whether the loop goes on hangs on a value": (

@@ -77,10 +77,21 @@ def where_set(path: Node, loop: Node, name: bytes) -> Where | None:
 
 
 def is_needed_before(path: Node, loop: Node, name: bytes) -> bool:
-    """Whether an iteration of a loop asks for a variable, or sets it, before a path."""
+    """Whether an iteration of a loop asks for a variable, or sets it, before a path, or in any case
+    of one that is a switch: all cases need what it is."""
     base = name.partition(b".")[0]
     uses = names_in(loop).get(base, ())
-    return asks_for(path, base) or any(use.start_byte < path.start_byte for use in uses)
+    is_early = asks_for(path, base) or any(use.start_byte < path.start_byte for use in uses)
+    return is_early or (path.type == "switch_statement" and _is_read(path, name))
+
+
+def _is_read(tree: Node, name: bytes) -> bool:
+    """Whether some code asks for a variable elsewhere than where that is changed."""
+    every = [one for one, base in updates.changes(tree) if updates.name_of(base) == name]
+    return any(
+        not any(one.start_byte <= use.start_byte < one.end_byte for one in every)
+        for use in updates.uses_in(tree, name)
+    )
 
 
 def can_follow(path: Node, loop: Node, name: bytes) -> bool:

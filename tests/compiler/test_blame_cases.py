@@ -43,3 +43,27 @@ def test_cases_that_hand_on_other_variables_are_told_of_these(tmp_path: Path) ->
     assert [line.partition(" left")[0].partition("path ")[2] for line in told] == [
         "(case 2, case 3)"
     ]
+
+
+MODES = """__global__ void k(const int *kind, const float *x, float *y, int n) {
+    int mode = 0;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float v = x[i];
+#pragma ccc switch
+        switch (kind[i]) {
+            case 0: for (int j = 0; j < 40; j++) v = sqrtf(v + DATA); y[i] = v; break;
+            case 1: for (int j = 0; j < 30; j++) v = expf(-v); y[i] = v; mode = v > 0.5f; break;
+        }
+    }
+    y[threadIdx.x] = mode;
+}
+"""
+
+
+def test_no_case_is_to_do_without_what_others_read(tmp_path: Path) -> None:
+    """They need it in the next iteration, in the head of which no path of it has been run."""
+    (line,) = said(MODES.replace("DATA", "j"), tmp_path, Options(strategy=COLLECT))
+    assert 'update "mode" by that behind the branch' in line
+    (line,) = said(MODES.replace("DATA", "mode"), tmp_path, Options(strategy=COLLECT))
+    assert "tile" not in line
