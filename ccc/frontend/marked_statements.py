@@ -217,8 +217,10 @@ class MarkedStatements:
 
     @cached_property
     def _by_place(self) -> dict[Span, Placed]:
-        """The annotations by where they stand, of several at one place the first."""
-        return {self._position(one): one for one in reversed(self._placement.placed)}
+        """The annotations by where they stand; of several at one place, as in macros of one line,
+        the first of what may be collected, of which reasons speak, and not the loop around it."""
+        every = sorted(reversed(self._placement.placed), key=lambda one: not one.repeats)
+        return {self._position(one): one for one in every}
 
     def lambdas_on(self, line: Span) -> list[Node]:
         """The lambdas of which a line is one."""

@@ -45,3 +45,26 @@ def test_it_is_offered_a_clause_that_serves(update: str, clause: str, tmp_path: 
     (line,) = said(source.replace(" CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
     assert f": {clause} [in k]" in line
     assert said(source.replace(" CLAUSE", f" {clause}"), tmp_path, Options(strategy=COLLECT)) == []
+
+
+ONE_LINE = """__global__ void k(float *x, float *y, int n) {
+    float t = 0;
+# 5 "k.cu"
+#pragma ccc for
+# 5 "k.cu"
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+# 5 "k.cu"
+#pragma ccc if
+# 5 "k.cu"
+    if (x[i] < 0) { x[i] = expf(sqrtf(sinf(x[i]))); t += x[i]; } }
+    y[threadIdx.x] = t;
+}
+"""
+
+
+def test_of_a_loop_and_a_branch_of_one_line_it_is_the_branch_that_is_spoken_of(
+    tmp_path: Path,
+) -> None:
+    """So it is where a macro has the pragma of each; the loop is none of another function."""
+    (line,) = said(ONE_LINE, tmp_path, Options(strategy=COLLECT))
+    assert line.endswith("if the loop only adds it up, say so on the loop: reduction(+: t) [in k]")
