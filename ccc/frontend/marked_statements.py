@@ -219,7 +219,8 @@ class MarkedStatements:
     def _by_place(self) -> dict[Span, Placed]:
         """The annotations by where they stand; of several at one place, as in macros of one line,
         the first of what may be collected, of which reasons speak, and not the loop around it."""
-        every = sorted(reversed(self._placement.placed), key=lambda one: not one.repeats)
+        backwards = self._placement.placed[::-1]
+        every = sorted(backwards, key=lambda one: not one.repeats)
         return {self._position(one): one for one in every}
 
     def lambdas_on(self, line: Span) -> list[Node]:

@@ -17,6 +17,7 @@ from ccc.frontend.syntax import (
     declarations,
     declared_in,
     function_around,
+    function_name,
     identifiers_in,
     is_field_of_bits,
     parameters_of_kernel,
@@ -281,14 +282,25 @@ class Suspects(UpdatedVariables):
     ) -> tuple[Span | None, list[str]]:
         """The annotated loop in another function than a statement's in which what happens at some
         places does so, the innermost first, and the variables there that are handed on so, of those
-        that a register of a kind may hold."""
+        that a register of a kind may hold. Where no place is known it is calls of its function."""
         home = self._at(at)
         loops = [one for one in self._placement.placed if one.name == "for" and one != home]
-        for number, line in enumerate(places):
+        loops.sort(key=lambda one: one.at, reverse=True)  # what lies in another one comes first
+        for number, line in enumerate(places or self._uses_of_function(home)):
             loop = next((one for one in loops if self._spans(one.statement, line)), None)
             if loop is not None:
-                return self._position(loop), self._carried_on(loop, line, kind, is_call=number > 0)
+                is_call = number > 0 or not places
+                return self._position(loop), self._carried_on(loop, line, kind, is_call=is_call)
         return None, []
+
+    def _uses_of_function(self, home: Placed | None) -> list[Span]:
+        """Where the text names the function that a statement stands in."""
+        function = function_around(home.statement) if home else None
+        name = function_name(function) if function else None
+        every = updates.every(
+            self._placement.root, lambda node: node.text == name and not node.children
+        )
+        return [Span(*self._line_of(one)) for one in every] if name else []
 
     def _carried_on(self, loop: Placed, line: Span, kind: str, *, is_call: bool) -> list[str]:
         """What a line of an annotated loop changes for later iterations, but for what reductions
