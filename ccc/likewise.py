@@ -10,6 +10,10 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 _CLAUSE = re.compile(r"(?<=[,;:]) ")
 """Between the clauses of a sentence."""
+_JOINED = re.compile(r"^(?:or|else) ")
+"""How one thing begins that may be done among others."""
+_ELSE = re.compile(r"; else [^;]*$")
+"""What there may be at the end besides what is as of another."""
 _NUMBER = r"\d+(?:\.\d+)?"
 _ROOM = re.compile(
     r"(?P<least>\b\d+(?= fit\b| threads have room))|(?<=--ccc-shared-limit=)(?P<most>\d+)"
@@ -35,11 +39,15 @@ def likewise(first: str, other: str, whose: str) -> str:
     '9 steps'
     >>> likewise("read (ld %f1, [x];); cut it out", "read (ld %f2, [x];); cut it out", "a")
     'read (ld %f2, [x];); else as a'
+    >>> likewise("slow; cut it; or go, so that it rests", "used; go, so that it rests", "a")
+    'used; else as a'
+    >>> likewise("slow; leave it", "used; cut it; else leave it", "a")
+    'used; cut it; else as a'
     """
     theirs, mine = list(_clauses(first)), list(_clauses(other))
-    while mine and theirs and mine[-1] == theirs[-1]:
+    while mine and theirs and _JOINED.sub("", mine[-1]) == _JOINED.sub("", theirs[-1]):
         del mine[-1], theirs[-1]
-    rest = " ".join(mine).rstrip(",;:")
+    rest = _ELSE.sub("", " ".join(mine).rstrip(",;:"))
     return min(f"{rest}; else as {whose}" if rest else f"as {whose}", other, key=len)
 
 

@@ -124,3 +124,62 @@ def test_a_pointer_to_what_is_handed_on_is_named(following: str, tmp_path: Path)
     assert 'computes ("s", k.cu:1, PTX line ' in line
     own = 'declare it in the loop, and seed it there from "i"; or ask for strategy(flatten)'
     assert f'; if no iteration needs "s" of another, as of random numbers, {own}' in line
+
+
+YEARS = """__device__ int drawn(float lam, unsigned a) {
+    float p = 1; int k = 0;
+#pragma ccc while
+    do { p *= ((a * 64 + k) * 0x9E3779B9u >> 8) * (1.0f / 16777216); k++; } while (p > lam);
+    return k - 1;
+}
+__global__ void k(const float *lam, int *y, int n, int years) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int level = y[i];
+#pragma ccc for
+        for (int t = 0; t < years; t++) {
+            int c = drawn(lam[i], i + t);
+            level = max(c ? level - 4 * c : level / 2, 0);
+        }
+        y[i] = level;
+    }
+}
+"""
+
+
+def test_of_annotated_loops_in_one_another_it_is_the_inner_one_that_hands_on(
+    tmp_path: Path,
+) -> None:
+    """What the outer one declares that hands on nothing; nor does the function's counter."""
+    lines = said(YEARS, tmp_path, Options(strategy=COLLECT))
+    assert any('computes ("level", k.cu:14, ' in one for one in lines)
+    assert not any('computes ("k"' in one for one in lines)
+
+
+DETECTOR = """struct Detector {
+    float high, low, sum; int last;
+    __device__ void put(float v, int t) {
+        float least = low + 0.25f * (high - low);
+#pragma ccc if
+        if (v > least && t - last > 40) {
+            high = 0.125f * v + 0.875f * high; sum += logf(1.0f + (t - last)); last = t;
+        } else low = 0.125f * v + 0.875f * low;
+    }
+};
+__global__ void k(const float *x, float *y, int n) {
+    Detector d = {0, 0, 0, 0};
+#pragma ccc for
+    for (int t = 1; t < n; t++) {
+        float a = x[threadIdx.x * n + t];
+        if (a > 3) d.put(a, t);
+    }
+    y[threadIdx.x] = d.sum;
+}
+"""
+
+
+def test_where_no_instruction_is_shown_it_is_the_call_of_the_function(tmp_path: Path) -> None:
+    """One arm was told that no reduction serves, and the other one that one may."""
+    first, other = said(DETECTOR, tmp_path, Options(strategy=COLLECT))
+    assert first.endswith("than to update them (k.cu:16): remove the annotation [in k]")
+    assert 'so that nothing is left ("d"); else as the other arm [in k]' in other

@@ -180,7 +180,7 @@ def or_led_out(
     declared then. Others may be made from them."""
     led_out = led_out or (behind_calls if _is_by_calls(asked, names[0]) else way_out)
     way = led_out(asked, *names, *made)
-    is_outside = any(_stays_outside(asked, name) for name in names)
+    is_outside = any(stays_outside(asked, name) for name in names)
     if is_outside and why and not (way or asked.reason.begins(ALL_MADE)):
         way = f"; {REMOVE}"
     if not way or not is_outside:
@@ -188,7 +188,7 @@ def or_led_out(
     return (f"{why}; " if why else "").removeprefix("; ") + _BEGIN.sub("", way)
 
 
-def _stays_outside(asked: Inquiry, name: str) -> bool:
+def stays_outside(asked: Inquiry, name: str) -> bool:
     """Whether a variable is needed behind the loop; a state of random numbers may be another one
     there."""
     is_state = asked.suspects.is_stepped(asked.at, name)

@@ -5,8 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ccc.compiler.reasons.handing_on import all_of, all_own, behind_calls, or_led_out
-from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
+from ccc.compiler.advice import ALL_MADE
+from ccc.compiler.reasons.handing_on import (
+    all_of,
+    all_own,
+    behind_calls,
+    or_led_out,
+    stays_outside,
+)
+from ccc.compiler.reasons.inquiry import ON_LOOP, REMOVE, Inquiry
 from ccc.compiler.reasons.misused import declared_in
 from ccc.compiler.reasons.reduction_clauses import served
 from ccc.compiler.reasons.topics import Topic
@@ -35,7 +42,10 @@ def of_methods(asked: Inquiry) -> Inquiry:
     if others:
         beside = all_of([one for _, one in others])
         own += f", and if the loop only updates {beside}, {ON_LOOP}: {clauses_of(others)}"
-    return asked.settled(told + or_led_out(asked, own, *wholes, led_out=behind_calls))
+    way_out = or_led_out(asked, own, *wholes, led_out=behind_calls)
+    is_left = asked.reason.begins(ALL_MADE) and any(stays_outside(asked, one) for one in wholes)
+    settled = asked.settled(told + way_out)
+    return settled.advising(told + REMOVE) if is_left and way_out == own else settled
 
 
 def _among(name: str, more: Collection[str]) -> str | None:
