@@ -129,3 +129,10 @@ def test_what_ends_a_loop_beside_its_bound_is_told(tmp_path: Path) -> None:
 def test_what_is_needed_of_the_last_turn_is_told_by_its_name(tmp_path: Path) -> None:
     line, *_ = said(ASKED.replace("TURN", "last = v;"), tmp_path, Options())
     assert 'needs a value of its last turn ("last", k.cu:' in line
+
+
+def test_what_is_chosen_is_told_and_not_what_is_added_up_beside_it(tmp_path: Path) -> None:
+    source = ASKED.replace("int last = 0;", "float s = 0, most = 0; int last = 0;")
+    source = source.replace("TURN", "s += v; if (v > most) { most = v; last = j; }")
+    line, *_ = said(source.replace("= last", "= s + last"), tmp_path, Options())
+    assert 'by the same number each time ("most", k.cu:11, PTX line ' in line

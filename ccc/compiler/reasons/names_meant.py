@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from ccc.analysis.paths.induction import LAST_TURN
 from ccc.analysis.paths.own_columns import OWN_COLUMNS
 from ccc.compiler.reasons.inquiry import Inquiry
+from ccc.compiler.reasons.reduction_clauses import KEEPS
 from ccc.compiler.reasons.topics import TOO_EARLY, Topic
-from ccc.frontend import spellings
+from ccc.frontend import spellings, updates
 from ccc.frontend.syntax import function_around, identifiers_in
-from ccc.frontend.uses import INTEGER, may_be_at, may_hold
+from ccc.frontend.uses import INTEGER, handed_on, may_be_at, may_hold
 from ccc.ptx.opcodes import ATOMICS
 
+_CHOOSING = ("selp", *KEEPS)
+"""What adds nothing up."""
 _IN_MEMORY = (Topic.ACCESSED, Topic.WRITTEN)
 
 
@@ -38,6 +41,8 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
         names = [*asked.suspects.wide_of(asked.at, names)]
     if topic is Topic.HANDED and any("pred" in one.opcode.modifiers for one in reason.shown):
         names = _flags(asked) or names
+    if topic is Topic.HANDED and any(one.opcode.name in _CHOOSING for one in reason.shown[:1]):
+        names = _chosen(asked, kind) or names
     if topic in _IN_MEMORY:
         names = _of_type(asked, names)
     if reason.says(OWN_COLUMNS):  # of what is read in the loop, too
@@ -83,6 +88,14 @@ def _flags(asked: Inquiry) -> list[str]:
     that are made on other lines."""
     found = asked.statements
     return spellings.flags_in(found[0]) if found else []
+
+
+def _chosen(asked: Inquiry, kind: str) -> list[str]:
+    """The variables of some type that an annotated loop hands from turn to turn, but for sums."""
+    found = asked.statements
+    every = handed_on(found[0]) if found else []
+    held = (updates.name_of(one).decode(errors="replace") for one in every if may_hold(kind, one))
+    return [one for one in dict.fromkeys(held) if asked.suspects.operation(asked.at, one) != "+"]
 
 
 def _unset(asked: Inquiry, kind: str) -> list[str]:
