@@ -39,7 +39,7 @@ def told(folder: Path, outer: str = "", middle: str = "") -> list[str]:
 def test_loops_that_nvcc_unrolls_are_to_be_marked_too(tmp_path: Path) -> None:
     (line,) = told(tmp_path, "#pragma unroll 1")
     assert (
-        'go round as often: mark the loops of lines 7 and 9 "ccc for", if their turns are '
+        'loops of lines 7 and 9 go round as often: mark them "ccc for", if their turns are '
         "independent; else remove this annotation" in line
     )
     (line,) = told(tmp_path, "#pragma ccc for", "#pragma ccc for")
@@ -50,8 +50,8 @@ def test_loops_that_nvcc_unrolls_are_to_be_marked_too(tmp_path: Path) -> None:
 def test_loops_between_are_to_be_marked_too(tmp_path: Path) -> None:
     (line,) = told(tmp_path, "#pragma unroll 1", "#pragma unroll 1")
     assert (
-        'mark the loops of lines 7 and 9 "ccc for", if their turns are independent; else remove '
-        "this annotation; or" in line
+        'loops of lines 7 and 9 go round as often: mark them "ccc for", if their turns are '
+        "independent; else remove this annotation; or" in line
     )
 
 
@@ -60,7 +60,7 @@ def test_loops_of_one_line_are_to_be_on_lines_of_their_own(tmp_path: Path) -> No
     before = "OUTER\n        for (int u = -1; u <= 1; u++)\nMIDDLE\n       "
     source = CELLS.replace(before, "#pragma unroll 1\n for (int u = -1; u <= 1; u++)")
     (line,) = said(source, tmp_path, ASKED)
-    assert 'mark the loops of line 7, each on a line of its own, "ccc for", if their turns' in line
+    assert 'mark them, each on a line of its own, "ccc for", if their turns' in line
 
 
 REDUCED = "#pragma ccc for reduction(|: mask)"

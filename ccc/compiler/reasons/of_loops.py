@@ -54,7 +54,7 @@ _TURNS = (
     'are independent; else mark it "ccc while", or remove this annotation'
 )
 _ALL_TURNS = (
-    'all lanes that begin one of them go round as often: mark the loops of {} "ccc for", if '
+    'all lanes that begin the loops of {} go round as often: mark them{} "ccc for", if '
     "their turns are independent; else remove this annotation"
 )
 _SLOW = re.compile(r"(?<![\w.>])(?:sin|cos|tan|sincos)f(?= *\()")
@@ -95,7 +95,7 @@ def with_turns(asked: Inquiry) -> Inquiry:
         return asked.advising_first(_TURNS.format(last))
     where = f"lines {', '.join(most)} and {last}" if most else f"line {last}"
     apart = ", each on a line of its own," if len(lines) > len(most) + 1 else ""
-    return asked.advising_first(_ALL_TURNS.format(where + apart))
+    return asked.advising_first(_ALL_TURNS.format(where, apart))
 
 
 def with_own_stride(asked: Inquiry) -> Inquiry:
