@@ -30,6 +30,7 @@ from ccc.frontend.syntax import (
     type_of,
 )
 from ccc.frontend.targets import handed_anyhow
+from ccc.frontend.uses import of_all
 
 if TYPE_CHECKING:
     from ccc.frontend.placement import Placed
@@ -47,6 +48,8 @@ _FLAGS = ("&", "|")
 """Those by which flags are cleared and set."""
 _BRANCHES = ("if_statement", "switch_statement")
 _NO_VARIABLE = "the loop uses as a pointer or an array; name variables, one for each element"
+
+_OF_OTHERS = "other threads update, too; remove it from the clause, and update it by an atomic"
 
 
 class WrongName(NamedTuple):
@@ -109,6 +112,7 @@ class ClauseNames:
             "counts the iterations": self._counting_reductions(placed),
             "each iteration declares anew": self.local_reductions(placed),
             "the loop only reads": self._unless_reached(placed, self._of_uses(placed, is_read)),
+            _OF_OTHERS: self._reductions_of_others(placed),
             _NO_VARIABLE: self._of_uses(placed, is_pointed_from),
         }
         for why, names in kinds.items():
@@ -265,6 +269,16 @@ class ClauseNames:
         uses = self._uses(placed)
         names = (name for _, name in placed.pragma.reductions)
         return [name for name in names if uses.get(name) and all(map(fits, uses[name]))]
+
+    def _reductions_of_others(self, placed: Placed) -> list[str]:
+        """The variables of reductions that are of the block, or of the whole device."""
+        home = function_around(placed.statement) if placed.pragma.reductions else None
+        if home is None:
+            return []
+        own = {name for name, _ in declared_in(home)} | fields_beside(home)
+        names = {one.text for one in of_all(home, self._root) if one.text not in own}
+        names |= {one.text for one in of_all(home, home)}
+        return [name for _, name in placed.pragma.reductions if _parts(name)[0] in names]
 
     def structures(self, pragma: Pragma, statement: Node) -> dict[str, DeclaredStructure]:
         """The variables of reductions that are structures, by their names."""

@@ -173,3 +173,22 @@ def test_noalias_of_what_may_be_a_pointer(declared: str) -> None:
     path = "#pragma ccc if\nif (x[i]) { y[i] = 1; }"
     text = f"\n#pragma ccc for noalias(x, y)\nfor (int i = 0; i < n; i++) {{\n{path}\n}}\n"
     assert len(mark(declared.replace("LOOP", text), "k.cu").annotations) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "inside", "is_told"),
+    [
+        ("__device__ int sum;", "", True),
+        ("", "__shared__ int sum;", True),
+        ("", "int sum;", False),
+        ("__device__ int sum;", "int sum;", False),
+        ("__global__ void other() { __shared__ int sum; }", "int sum;", False),
+    ],
+)
+def test_a_reduction_of_what_is_not_of_the_thread(text: str, inside: str, is_told: bool) -> None:
+    """None serves it: other threads update it at the same time."""
+    source = loop("sum += x[i];\n#pragma ccc if\nif (a) { b(); }")
+    source = source.replace("#pragma ccc for", f"{inside}\n#pragma ccc for reduction(+: sum)")
+    told = [str(one) for one in mark(f"{text}\n{source}", "k.cu").warnings]
+    assert bool(told) is is_told
+    assert all('no effect on "sum", which other threads update, too; ' in one for one in told)
