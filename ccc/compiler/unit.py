@@ -43,7 +43,7 @@ NEVER_TAKEN = (
 )
 NOTHING_INSIDE = (
     "no annotated path stands inside this loop, nor in what it calls, so that there is nothing to "
-    "collect; mark a branch or a loop in it"
+    "collect; mark a branch or a loop in it, or remove this"
 )
 NOWHERE = "no code is left of this: nothing runs it on the device, or it has no effect"
 

@@ -408,7 +408,7 @@ class Placement:
         what = "loop" if placed.name == "for" else "kernel"
         return (
             f"no annotated path stands inside this {what}, so that there is nothing to collect; "
-            "mark a branch or a loop in it"
+            "mark a branch or a loop in it, or remove this"
         )
 
     def impossible(self, placed: Placed) -> str | None:
