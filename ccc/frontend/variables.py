@@ -96,14 +96,8 @@ class Suspects(UpdatedVariables):
             here = written
         if not here and about == "atomic":
             return self.names(at, "written", places)
-        if not here and about in _IN_MEMORY:
-            plain = [*of_all(function, self._placement.root), *referred(function)]
-            here = [node for node in plain if any(self._is_on(node, line) for line in places)]
         if about in _IN_MEMORY:
-            is_written = is_store or about == "written"
-            read = only_read(function, self._placement.blank, is_written=is_written)
-            kept = [node for node in here if node.text not in read]
-            here = kept if kept or is_written else here
+            here = self._in_memory(here, function, about, places, is_store=is_store)
         copies = self._copied(placed, places, here, kind) if about == "carried" else []
         here = here if here or about in _IN_MEMORY else copies or found
         if about == "carried":
@@ -114,6 +108,37 @@ class Suspects(UpdatedVariables):
         if about == "arrays":
             return OwnArrays(function, self._placement.blank).names(here)
         return _members(here) if about == "handed" else _texts(here)
+
+    def _in_memory(
+        self,
+        here: Sequence[Node],
+        function: Node,
+        about: str,
+        places: Sequence[Span],
+        *,
+        is_store: bool,
+    ) -> list[Node]:
+        """Those of some names of a function by which memory may be meant, or else what others see
+        without a pointer on the lines at fault."""
+        is_written = is_store or about == "written"
+        read = only_read(function, self._placement.blank, is_written=is_written)
+        kept = [node for node in here if node.text not in read]
+        if kept or (here and not is_written):
+            return kept or [*here]
+        plain = [*of_all(function, self._placement.root), *referred(function)]
+        here = [node for node in plain if any(self._is_on(node, line) for line in places)]
+        return (stored_to(here, function) if is_store else []) or here
+
+    def called_there(self, at: Span, line: Span, *, is_store: bool) -> list[str]:
+        """By what another function than a statement's accesses memory on a line, or stores to it
+        there, as it is called in that."""
+        placed = self._at(at)
+        home = placed.at if placed else 0
+        every = updates.every(self._placement.root, lambda one: one.type == "function_definition")
+        for one in (f for f in every if self._spans(f, line) and home not in range(*f.byte_range)):
+            here = [node for node in accessed(one, None) if self._is_on(node, line)]
+            return _texts((stored_to(here, one) if is_store else []) or here)
+        return []
 
     def read_through(self, at: Span, names: Iterable[str]) -> list[str]:
         """Those of some pointers and arrays by which the function around a statement also reads."""

@@ -153,3 +153,36 @@ def test_copies_of_several_calls_are_not_told_to_be_unrolled(tmp_path: Path) -> 
     assert "path (copy 2 of 2) left as it was: " in line
     assert "; each of the 2 calls of its function has a copy; the other copy is applied" in line
     assert "unroll" not in line
+
+
+PLACES = """struct Acc { float sum, squares; int n; };
+struct Book { Acc *of; int size; __device__ Acc &at(int i) { return of[i % size]; } };
+__device__ void add(float *total, int i, float v) { total[i] += v; }
+__global__ void k(const float *x, const int *key, float *y, Book book, int n) {
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    Book mine = {book.of + t * book.size, book.size};
+#pragma ccc for
+    for (int i = t; i < n; i += gridDim.x * blockDim.x) {
+#pragma ccc if
+        if (x[i] > 1) {
+            float z = logf(x[i]) * sqrtf(x[i]);
+            UPDATE
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("update", "told"),
+    [
+        ("add(y, t, z);", '("total", k.cu:3, PTX '),
+        ("Acc &a = mine.at(key[i]); a.sum += z; a.n++;", '("a", k.cu:12, PTX '),
+    ],
+)
+def test_memory_is_called_as_the_line_at_fault_calls_it(
+    update: str, told: str, tmp_path: Path
+) -> None:
+    """By the parameter of a function that updates it, or by a reference."""
+    (line,) = said(PLACES.replace("UPDATE", update), tmp_path, Options(strategy=COLLECT))
+    assert told in line

@@ -330,7 +330,7 @@ NAMED = {
         "if (x[i] > tab[c]) { out[i] = tab[c]; tab[c] = x[key[i]]; }",
         ' ("tab", ',
     ),
-    "in_a_method": ("if (x[i] > 1) { out[i] = x[i]; ring.add(c, x[i]); }", " (k.cu:3, "),
+    "in_a_method": ("if (x[i] > 1) { out[i] = x[i]; ring.add(c, x[i]); }", ' ("of", k.cu:3, '),
 }
 
 

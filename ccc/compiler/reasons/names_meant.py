@@ -29,8 +29,7 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
     kind = next((one for one in made if one != INTEGER), INTEGER if made else "")
     is_early = reason.says(TOO_EARLY)  # which any of the paths beside it may do
     arm, case = ("", None) if is_early else (asked.remark.arm, asked.case)
-    stores = topic in _IN_MEMORY and any(one.opcode.name == "st" for one in reason.shown[:1])
-    is_store = stores or topic is Topic.WRITTEN
+    is_store = _is_store(asked)
     names = asked.suspects.names(asked.at, about, asked.places, kind, arm, case, is_store=is_store)
     if topic is Topic.CARRIED and any(one.is_product for one in reason.shown[:1]):
         names = [one for one in names if asked.suspects.operation(asked.at, one) == "*"] or names
@@ -54,6 +53,22 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
     if not names and topic is Topic.UNINITIALISED:
         names = _unset(asked, kind)
     return names
+
+
+def names_told(asked: Inquiry) -> Sequence[str]:
+    """The variables that may be meant as users are told of them: if memory is, and nothing of the
+    function around the statement, by what the one at fault calls it."""
+    if asked.names or not asked.places or asked.reason.topic not in _IN_MEMORY:
+        return asked.names
+    line, is_store = asked.places[0], _is_store(asked)
+    return asked.suspects.called_there(asked.at, line, is_store=is_store) if _about(asked) else ()
+
+
+def _is_store(asked: Inquiry) -> bool:
+    """Whether memory is meant that the line at fault writes."""
+    topic, shown = asked.reason.topic, asked.reason.shown[:1]
+    stores = topic in _IN_MEMORY and any(one.opcode.name == "st" for one in shown)
+    return stores or topic is Topic.WRITTEN
 
 
 def _about(asked: Inquiry) -> str | None:

@@ -24,7 +24,7 @@ from ccc.compiler.reasons.misused import (
     settled,
     without_structures,
 )
-from ccc.compiler.reasons.names_meant import names_meant
+from ccc.compiler.reasons.names_meant import names_meant, names_told
 from ccc.compiler.reasons.of_arrays import of_elements, of_variables, set_whole
 from ccc.compiler.reasons.of_callers import of_callers
 from ccc.compiler.reasons.of_halves import of_halves
@@ -154,8 +154,9 @@ def _where_set(asked: Inquiry) -> Span | None:
 
 def _text(asked: Inquiry) -> str:
     """What is said in the end."""
-    bases = tuple(dict.fromkeys(one.partition(".")[0] for one in asked.names))
-    names = next((few for few in (asked.names, bases) if len(few) <= MOST_NAMED), ())
+    told = names_told(asked)
+    bases = tuple(dict.fromkeys(one.partition(".")[0] for one in told))
+    names = next((few for few in (told, bases) if len(few) <= MOST_NAMED), ())
     quoted = " or ".join(f'"{name}"' for name in names)
     reason = asked.reason
     if quoted and not reason.shown:
