@@ -6,12 +6,12 @@ What differs of copies by its figures alone is said once, with all of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
 _CLAUSE = re.compile(r"(?<=[,;:]) ")
 """Between the clauses of a sentence."""
-_JOINED = re.compile(r"^(?:or|else) ")
-"""How one thing begins that may be done among others."""
+_OR = re.compile("^or ")
+"""How the last thing begins of several that may be done."""
 _ELSE = re.compile(r"; else [^;]*$")
 """What there may be at the end besides what is as of another."""
 _NUMBER = r"\d+(?:\.\d+)?"
@@ -41,12 +41,17 @@ def likewise(first: str, other: str, whose: str) -> str:
     'read (ld %f2, [x];); else as a'
     >>> likewise("slow; cut it; or go, so that it rests", "used; go, so that it rests", "a")
     'used; else as a'
-    >>> likewise("slow; leave it", "used; cut it; else leave it", "a")
+    >>> likewise("slow: leave it", "used; cut it; else short: leave it", "a")
     'used; cut it; else as a'
+    >>> likewise("slow; leave it as it is", "used; cut it; else keep it as it is", "a")
+    'used; cut it; else keep it as it is'
     """
     theirs, mine = list(_clauses(first)), list(_clauses(other))
-    while mine and theirs and _JOINED.sub("", mine[-1]) == _JOINED.sub("", theirs[-1]):
+    every = len(mine)
+    while mine and theirs and _OR.sub("", mine[-1]) == _OR.sub("", theirs[-1]):
         del mine[-1], theirs[-1]
+    if len(mine) == every:
+        return other
     rest = _ELSE.sub("", " ".join(mine).rstrip(",;:"))
     return min(f"{rest}; else as {whose}" if rest else f"as {whose}", other, key=len)
 
@@ -76,18 +81,21 @@ def joined(told: Mapping[int, str], count: int, place: re.Pattern[str]) -> tuple
     ('copies 1, 3 of 4', 'short; copy 2: long; so')
     >>> joined({1: "large; cut it, or go", 2: "large; split it", 3: "large; go"}, 3, nowhere)
     ('copy 1 of 3', 'large; cut it, or go; copy 2: split it; copy 3: go')
+    >>> joined({1: "large", 2: "slow; rewrite all of it", 3: "far; rewrite all of it"}, 3, nowhere)
+    ('copy 1 of 3', 'large; copy 2: slow; rewrite all of it; copy 3: far; else as copy 2')
     """
     alike: dict[str, dict[int, str]] = {}
     for number, text in _with_one_reason(told).items():
         alike.setdefault(_without_figures(place.sub("", text)), {})[number] = text
     first, *others = alike.values()
-    numbers, text, more = list(first), _with_all(first), []
+    numbers, text, more, known = list(first), _with_all(first), [], [first]
     for same in others:
-        said = _besides(text, _with_all(same), _numbered(list(first)), place)
-        if said == f"as {_numbered(list(first))}":  # and less than of these
+        ways = [_besides(_with_all(one), _with_all(same), _numbered(one), place) for one in known]
+        if ways[0] == f"as {_numbered(first)}":  # and less than of these
             numbers += same
         else:
-            more.append(f"{_numbered(list(same))}: {said}")
+            more.append(f"{_numbered(same)}: {min(ways, key=len)}")
+            known.append(same)
     if more or len(told) < count:
         which = f"{_numbered(sorted(numbers))} of {count}"
     else:
@@ -196,7 +204,7 @@ def with_copy(what: str, copy: str) -> str:
     return f"{named}{' (' if named == what else ', '}{copy})" if copy else what
 
 
-def _numbered(numbers: Sequence[int]) -> str:
+def _numbered(numbers: Collection[int]) -> str:
     """Copies by their numbers, three or more in a row by the first and the last.
 
     >>> _numbered([2]), _numbered([1, 2, 5]), _numbered([1, 2, 3, 5])
