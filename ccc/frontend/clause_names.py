@@ -272,7 +272,7 @@ class ClauseNames:
 
     def _reductions_of_others(self, placed: Placed) -> list[str]:
         """The variables of reductions that are of the block, or of the whole device."""
-        home = function_around(placed.statement) if placed.pragma.reductions else None
+        home = outermost(placed.statement) if placed.pragma.reductions else None
         if home is None:
             return []
         own = {name for name, _ in declared_in(home)} | fields_beside(home)

@@ -182,6 +182,7 @@ def test_noalias_of_what_may_be_a_pointer(declared: str) -> None:
         ("", "__shared__ int sum;", True),
         ("", "int sum;", False),
         ("__device__ int sum;", "int sum;", False),
+        ("__device__ int sum;", "int sum; auto f = [&](int *x, int n) {", False),
         ("__global__ void other() { __shared__ int sum; }", "int sum;", False),
     ],
 )
@@ -189,6 +190,7 @@ def test_a_reduction_of_what_is_not_of_the_thread(text: str, inside: str, is_tol
     """None serves it: other threads update it at the same time."""
     source = loop("sum += x[i];\n#pragma ccc if\nif (a) { b(); }")
     source = source.replace("#pragma ccc for", f"{inside}\n#pragma ccc for reduction(+: sum)")
+    source += "; }" * inside.count("{")
     told = [str(one) for one in mark(f"{text}\n{source}", "k.cu").warnings]
     assert bool(told) is is_told
     assert all('no effect on "sum", which other threads update, too; ' in one for one in told)
