@@ -402,3 +402,74 @@ NAME(const float *x, int *key, const int *row, float *h, float *y, int n) {
     lines = said(source, tmp_path, Options(strategy=COLLECT))
     told = [line for line in lines if "an atomic operation where" in line]
     assert [line.rpartition("[in ")[2] for line in told] == [f"{name}]" for name in TWICE]
+
+
+LAST = {
+    "the_last_stays": ("mine[key[i]] = i;", "", "order"),
+    "that_is_shared": ("h[key[i]][threadIdx.x] = t;", "", "order"),
+    "several": ("for (int q = 0; q < 2; ++q) mine[key[i] * 2 + q] = t + q;", "", "order"),
+    "of_another_key": ("mine[key[i]] = t;", "out[i] = mine[row[i]];", "read there"),
+    "the_rest_writes": ("out[i] = t + mine[row[i]];", "mine[key[i]] = x[i];", "read there"),
+    "another_path_reads": (
+        "mine[key[i]] = t;",
+        """
+#pragma ccc if
+        if (x[i] < -2) for (int k = 0; k < 9; ++k) out[i] = sqrtf(out[i] + mine[key[i]] + k);""",
+        "read there",
+    ),
+    "by_a_table_of_rows": ("from_table[key[i]] += t;", "", "atomic"),
+}
+NOT_LAST = {
+    "always_the_same": "mine[key[i]] = 1;",
+    "what_goes_with_the_key": "mine[key[i]] = sqrtf(key[i]);",
+    "of_long_rows": "y[thread * n + key[i]] = t;",
+    "in_columns_of_unknown_length": "y[key[i] * stride + thread] = t;",
+    "in_rows_that_were_read": "y[first + key[i]] = t;",
+}
+DEALT = {
+    "as_many_as_places": ("i = 0; i < 16; ++i", "mine[key[i]] = x[i * stride + thread];"),
+    "as_many_as_come": ("i = 0; i < n; ++i", "mine[key[i]] = x[i * stride + thread];"),
+    "few_in_turn": ("i = threadIdx.x; i < 256; i += blockDim.x", "mine[key[i]] = t;"),
+}
+
+
+def test_who_scatters_into_a_short_row_of_the_thread_is_told(tmp_path: Path) -> None:
+    """But not where each iteration may have a place of its own."""
+    kernel = """__global__ void __launch_bounds__(64)
+NAME(const float *x, const int *key, const int *row, float *y, float *out, float **table, int n) {
+    __shared__ float h[16][64];
+    const int thread = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
+    float *mine = y + 16 * thread, *from_table = table[thread];
+    const int first = row[0];
+#pragma ccc for
+    for (int LOOP) {
+#pragma ccc if
+        if (x[i] > 0.9f) {
+            float t = x[i];
+            for (int k = 0; k < 20; ++k) t = expf(-t) + 0.1f;
+            out[i * stride + thread] = t;
+            CHANGE
+        }
+        BEHIND
+    }
+    __syncthreads();
+    atomicAdd(&y[threadIdx.x], h[threadIdx.x & 15][threadIdx.x]);
+}
+"""
+    in_turn = "i = thread; i < n; i += stride"
+    every = {
+        **{name: (in_turn, change, behind) for name, (change, behind, _) in LAST.items()},
+        **{name: (in_turn, change, "") for name, change in NOT_LAST.items()},
+        **{name: (loop, change, "") for name, (loop, change) in DEALT.items()},
+    }
+    source = "".join(
+        kernel.replace("NAME", name).replace("LOOP", loop).replace("CHANGE", change)
+        .replace("BEHIND", behind)
+        for name, (loop, change, behind) in every.items()
+    )  # fmt: skip
+    lines = said(source, tmp_path, Options(strategy=COLLECT))
+    told = [line for line in lines if "may lose" in line]
+    assert not any("left as it was" in line for line in lines)
+    assert [line.rpartition("[in ")[2] for line in told] == [f"{name}]" for name in LAST]
+    for line, (*_, words) in zip(told, LAST.values(), strict=True):
+        assert words in line, line

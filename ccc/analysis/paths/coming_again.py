@@ -42,6 +42,8 @@ _DRAWN: tuple[Callable[[int], int], ...] = (
     lambda number: 1 << 3 + number % 9,
 )
 """Numbers that a kernel may find: small, large, and powers of two."""
+_MANY = lambda number: 10**8 + number % 10**7  # noqa: E731
+"""Numbers of which a loop goes through many."""
 _ADDRESSES = ("to", "global", "shared", "const", "local", "param")
 _SHIFTS = ("shl", "shr")
 _KNOWN = {*OF_INTEGERS, *OF_BITS, "selp", "setp"}
@@ -106,6 +108,34 @@ def is_of_rows(access: Instruction, path: PlacedPath, facts: Facts) -> bool:
         here = _Thread(path, facts, _LAUNCH, _DRAWN[0]).place(access)
         return here == _Thread(path, facts, beside, _DRAWN[0], less=1).place(access)
     except (_Unknown, ArithmeticError, RecursionError):
+        return False
+
+
+def has_few_places(access: Instruction, path: PlacedPath, facts: Facts) -> bool:
+    """Whether threads take iterations in turn, as many as there are, and each has a short row of
+    places for them, or a column of shared memory.
+
+    Args:
+        access: an access in a path, at an address made of what is read.
+        path: the path.
+        facts: the function's analyses.
+    """
+    (size,) = {TYPES[one].bits // 8 for one in access.types}
+    limits = facts.function.limits
+    said = limits.get("reqntid") or limits.get("maxntid") or _ROWS[0]
+    launch = {**_LAUNCH, **{f"%ntid.{'xyz'[at]}": size for at, size in enumerate(said)}}
+    beside = {**launch, "%tid.x": launch["%tid.x"] + 1, "%laneid": launch["%laneid"] + 1}
+    try:
+        rows: set[int] = set()
+        for drawn in (*_DRAWN, _MANY):
+            here, next_to = (_Thread(path, facts, one, drawn) for one in (launch, beside))
+            rows.add(next_to.place(access) - here.place(access))
+            if not here.begins_elsewhere(next_to):
+                return False
+        (row,) = rows
+        is_short = size < row <= TURNS * size or access.space == "shared"
+        return is_short and len(_places(access, (), here)[0]) == TURNS
+    except (_Unknown, ArithmeticError, RecursionError, ValueError):
         return False
 
 
@@ -181,6 +211,12 @@ class _Thread:
         assert self._branch.guard is not None
         asked = self.read(self._branch.guard.register, self._branch)
         return bool(asked) == stays_if(self._branch, self._loop)
+
+    def begins_elsewhere(self, other: _Thread) -> bool:
+        """Whether it begins to count the loop's iterations with another number."""
+        self.goes_on()
+        other.goes_on()
+        return self._begins != other._begins
 
     def go_on(self) -> None:
         """Begin the next iteration."""

@@ -12,6 +12,11 @@ iteration may read there before the path, as to decide whether it is taken: then
 find what was there before the task has run. So they do where all iterations read the same places,
 as those of a ring of the thread's own, of which each writes one, or where they go round in it.
 
+What is only stored to, ``last[threadIdx.x * 8 + kind[i]] = i``, may as well be scattered, each
+iteration to a place of its own. It is not where threads take iterations in turn, as many as there
+are, and each has a short row for them: then the order of tasks tells what is left there, and who
+reads there finds what was written too early.
+
 Where all threads of a block, or of a warp, read one key, ``y[key[r] + threadIdx.x]`` may be a
 column of a row that only this iteration has: others that read this key would come there at the same
 time. It is not where the memory is the thread's own: in shared memory, or by the number of the
@@ -22,11 +27,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from ccc.analysis.cfg import reachable
 from ccc.analysis.defuse import trace
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.callee_accesses import differs, is_access, operand_of
-from ccc.analysis.paths.coming_again import comes_again, is_of_rows, is_one_of_warps
+from ccc.analysis.paths.coming_again import (
+    comes_again,
+    has_few_places,
+    is_of_rows,
+    is_one_of_warps,
+)
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import CheckedPath, at, instructions_of
 from ccc.analysis.paths.same_places import same_places
@@ -38,6 +49,7 @@ from ccc.ptx.types import BLOCK, LANE, SPECIAL_REGISTERS
 
 OWN_COLUMNS = "changes what lies at an address made from"
 AGAIN = "what comes again in other iterations"
+READ = "what is read"
 MOST_UPDATES = 8
 """So many updates of a path are looked at, which takes up to 50 ms each; one is told of."""
 LOCKS = {"cas", "exch"}
@@ -63,32 +75,94 @@ def own_columns(path: CheckedPath, stores: InvariantStores, facts: Facts) -> str
     place_of = same_places(path.loop.loop.blocks, facts).of
     read = {place_of(one) for one in loads} - {None}
     updates = [one for one in writes if place_of(one) in read]
-    for store in updates[:MOST_UPDATES]:
-        if own := _own(store, path, facts):
-            if elsewhere := made_of_others(store, loads, {roots(store, facts)}, path, facts):
-                return _read_there(store, own, elsewhere)
-            beside = [one for one in updates[:MOST_UPDATES] if one is not store]
-            others = {roots(one, facts) for one in beside if _own(one, path, facts)} - {None}
-            if made_of_others(store, loads, others, path, facts):  # two that are swapped
-                return _read_there(store, own, [i for i in loads if place_of(i) == place_of(store)])
-            return (
-                f"{changes_at(store, *own)}, and tasks of one thread, which have its {own[0]}, may "
-                "run at the same time; use an atomic operation where two of them may come to one "
-                "place, or remove the annotation"
-            )
     rest = [one for one in writes if place_of(one) not in read]
+    return _of_updates(updates, loads, path, facts) or _of_others(rest, loads, path, stores, facts)
+
+
+def _of_updates(
+    updates: Sequence[Instruction],
+    loads: Sequence[Instruction],
+    path: CheckedPath,
+    facts: Facts,
+) -> str | None:
+    """What is to be said of stores to where some of the loads read."""
+    place_of = same_places(path.loop.loop.blocks, facts).of
+    for store in updates[:MOST_UPDATES]:
+        own = _own(store, path, facts)
+        if own is None:
+            continue
+        here = [one for one in loads if place_of(one) == place_of(store)]
+        before = reachable(
+            facts.graph.predecessors, [facts.homes[store]], stops=[path.loop.loop.header]
+        )
+        if before.isdisjoint(facts.homes[one] for one in here):
+            return _read_there(store, own, here)
+        if elsewhere := made_of_others(store, loads, {roots(store, facts)}, path, facts):
+            return _read_there(store, own, elsewhere)
+        beside = [one for one in updates[:MOST_UPDATES] if one is not store]
+        others = {roots(one, facts) for one in beside if _own(one, path, facts)} - {None}
+        if made_of_others(store, loads, others, path, facts):  # two that are swapped
+            return _read_there(store, own, here)
+        return (
+            f"{changes_at(store, *own)}, and tasks of one thread, which have its {own[0]}, may run "
+            "at the same time; use an atomic operation where two of them may come to one place, or "
+            "remove the annotation"
+        )
+    return None
+
+
+def _of_others(
+    writes: Sequence[Instruction],
+    loads: Sequence[Instruction],
+    path: CheckedPath,
+    stores: InvariantStores,
+    facts: Facts,
+) -> str | None:
+    """What is to be said of stores to where no load reads by the same address."""
     fixed = list(filter(stores.is_at_one_place, loads))
-    for store, ring in _rings(rest, fixed, facts)[:MOST_UPDATES]:
+    for store, ring in _rings(writes, fixed, facts)[:MOST_UPDATES]:
         met = [] if any(map(stores.goes_over_many, ring)) else ring
         if own := _own(store, path, facts, met):
             return _read_there(store, own, ring)
     moved = [one for one in loads if one not in fixed]
-    pairs = [(store, [one]) for store, ring in _rings(rest, moved, facts) for one in ring]
+    pairs = [(store, [one]) for store, ring in _rings(writes, moved, facts) for one in ring]
     for store, ring in pairs[:MOST_UPDATES]:
         own = _own(store, path, facts, ring)
-        if own and own[1] == AGAIN:
+        if own and (own[1] == AGAIN or has_few_places(store, path, facts)):
             return _read_there(store, own, ring)
+    for store in writes[:MOST_UPDATES]:
+        own = _own(store, path, facts)
+        if own and has_few_places(store, path, facts) and _is_of_more(store, path, facts):
+            return (
+                f"{changes_at(store, *own)}, and tasks of one thread, which have its {own[0]}, may "
+                "run in another order; remove the annotation, if the last of several values at one "
+                "place is to stay there"
+            )
     return None
+
+
+def _is_of_more(store: Instruction, path: CheckedPath, facts: Facts) -> bool:
+    """Whether iterations that store at one place may store something else there: it is made of more
+    than of what decides where."""
+    loop = path.loop.loop
+    place_of = same_places(loop.blocks, facts).of
+    _, given, _ = address_makers(store, loop, facts)
+    keys = {place_of(one) for one in given if one.name in LOADS} - {None}
+
+    def is_key(maker: Instruction) -> bool:
+        return maker in given or (maker.name in LOADS and place_of(maker) in keys)
+
+    def parts(maker: Instruction, _: Register) -> list[Register]:
+        return [] if is_key(maker) else [*maker.used()]
+
+    found = trace(registers(operand_of(store, "use")), facts.makers, parts) or frozenset()
+    made = [one for one in found if isinstance(one, Register)]
+    every = (maker for one in made for maker in facts.makers.get(one, ()))
+    carried = facts.liveness.live_in(loop.header)
+    written = {r for i in instructions_of(loop.blocks, facts) for r in i.defined()}
+    return not carried.isdisjoint(written.intersection(made)) or any(
+        one.name in LOADS and facts.homes[one] in loop.blocks and not is_key(one) for one in every
+    )
 
 
 def _read_there(store: Instruction, own: tuple[str, str], reads: Sequence[Instruction]) -> str:
@@ -139,7 +213,10 @@ def _own(
     inside = set(instructions_of(loop.blocks, facts))
     computed, found, counts = address_makers(access, loop, facts)
     reads = [maker for maker in found if maker in inside]
+    rows = (maker for maker in found if maker not in inside and maker.name in LOADS)
+    lead = (_made_of(maker, facts) for maker in rows)  # to the thread's row, by a table of them
     names = {one.name for maker in computed for one in maker.specials()}
+    names.update(one.register.name for made in lead for one in made if isinstance(one, Special))
     own = sorted(one for one in names if SPECIAL_REGISTERS[one].varies == LANE)
     if not own or (counts and not comes_again(access, path, facts, ring)):
         return None
@@ -148,7 +225,7 @@ def _own(
     is_private = access.space == "shared" or BLOCK in varies
     keys = [one for one in reads if one.name in LOADS and one.space != "param"]
     if any(is_private or _is_of_a_lane(one, path, facts) for one in keys):
-        return None if is_of_rows(access, path, facts) else (name, "what is read")
+        return None if is_of_rows(access, path, facts) else (name, READ)
     return (name, AGAIN) if counts else None
 
 
@@ -191,7 +268,7 @@ def makers_of(
 
 def _is_of_a_lane(read: Instruction, path: CheckedPath, facts: Facts) -> bool:
     """Whether each lane reads for itself: no row of a table, of which it takes a column."""
-    made = trace(registers(operand_of(read, "addr")), facts.makers, _parts) or ()
+    made = _made_of(read, facts)
     if not any(isinstance(one, Special) and one.register.varies == LANE for one in made):
         return False
     makers = (
@@ -199,6 +276,11 @@ def _is_of_a_lane(read: Instruction, path: CheckedPath, facts: Facts) -> bool:
     )
     is_read = any(one.name in LOADS and one.space != "param" for one in makers)
     return is_read or not is_one_of_warps(read, path, facts)
+
+
+def _made_of(access: Instruction, facts: Facts) -> frozenset[Operand]:
+    """What its address is made from."""
+    return trace(registers(operand_of(access, "addr")), facts.makers, _parts) or frozenset()
 
 
 def _parts(maker: Instruction, _: Register) -> list[Operand]:
