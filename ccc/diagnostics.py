@@ -198,7 +198,8 @@ def _in_short(told: _Told) -> Iterator[tuple[str, CccError]]:
             arms.setdefault(_key(one), []).append((one, error))
     there_are = Counter((arm[0][0].kernel, arm[0][0].position) for arm in arms.values())
     annotations: dict[tuple[str, Span], list[_Said]] = {}
-    for said in _same_cases(filter(None, map(_of_copies, arms.values()))):
+    every = _with_one_size(list(filter(None, map(_of_copies, arms.values()))))
+    for said in _same_cases(every):
         annotations.setdefault((said.remark.kernel, said.remark.position), []).append(said)
     for key, mine in annotations.items():
         yield from (said.line for said in _like_the_first(mine, there_are[key]))
@@ -248,18 +249,31 @@ def _others(done: Sequence[Remark]) -> str:
     return f"the {others} applied ({how})"
 
 
+def _with_one_size(told: Sequence[_Said]) -> Iterator[_Said]:
+    """What is said of arms, where those of one annotation differ by how large blocks may be with
+    what has room for all of them."""
+
+    def key(one: _Said) -> Hashable:
+        of = one.remark.kernel, one.remark.position, one.verb, one.copy
+        return (*of, without_room(_SITE.sub("", one.text)))
+
+    alike: dict[Hashable, list[str]] = {}
+    for one in told:
+        alike.setdefault(key(one), []).append(one.text)
+    for one in told:
+        yield replace(one, text=with_room_for_all([one.text, *alike[key(one)]]))
+
+
 def _same_cases(told: Iterable[_Said]) -> list[_Said]:
     """What is said of arms; of the cases of one switch together where the same is said, wherever in
-    the code that is, or how large blocks may be: for all of them that is what has room for each."""
+    the code that is."""
     found: dict[Hashable, _Said] = {}
     for one in told:
         key = _key(one.remark)
         if one.cases:
-            text = without_room(_SITE.sub("", one.text))
-            key = one.remark.kernel, one.remark.position, one.copy, text
+            key = one.remark.kernel, one.remark.position, one.copy, _SITE.sub("", one.text)
         if before := found.get(key):
-            text = with_room_for_all([before.text, one.text])
-            found[key] = replace(before, cases=before.cases + one.cases, text=text)
+            found[key] = replace(before, cases=before.cases + one.cases)
         else:
             found[key] = one
     return list(found.values())

@@ -19,6 +19,8 @@ _ROOM = re.compile(
     r"(?P<least>\b\d+(?= fit\b| threads have room))|(?<=--ccc-shared-limit=)(?P<most>\d+)"
 )
 """What paths may differ by that are to have room: the least size of blocks serves all."""
+_LIMIT = re.compile(r"; (?:or|say) --ccc-shared-limit=\d+(?:, and [^;]*)?")
+"""The way to more shared memory."""
 _FIGURE = re.compile(
     rf"{_ROOM.pattern}|\b{_NUMBER}(?: to {_NUMBER})?"
     "(?= machine instruction| times as fast| bytes | and gets )"
@@ -132,10 +134,10 @@ def _with_one_reason(told: Mapping[int, str]) -> Mapping[int, str]:
 def without_room(text: str) -> str:
     """What is said, for whatever sizes of blocks.
 
-    >>> without_room("let blocks be smaller: 64 fit")
-    'let blocks be smaller: # fit'
+    >>> without_room("let blocks be smaller: 64 fit; or --ccc-shared-limit=9, and launch so; or go")
+    'let blocks be smaller: # fit; or go'
     """
-    return _ROOM.sub("#", text)
+    return _ROOM.sub("#", _LIMIT.sub("", text))
 
 
 def with_room_for_all(texts: Sequence[str]) -> str:
@@ -143,7 +145,11 @@ def with_room_for_all(texts: Sequence[str]) -> str:
 
     >>> with_room_for_all(["32 fit; or --ccc-shared-limit=9", "64 fit; or --ccc-shared-limit=7"])
     '32 fit; or --ccc-shared-limit=9'
+    >>> with_room_for_all(["64 fit; or --ccc-shared-limit=9", "32 fit"])
+    '32 fit'
     """
+    if not all(map(_LIMIT.search, texts)):  # of some not even all that there is would do
+        texts = [_LIMIT.sub("", one) for one in texts]
     return _with_figures(texts[0], texts, _ROOM)
 
 

@@ -89,28 +89,30 @@ class Requests:
 
     def answer(self, kernel: Kernel, records: Iterable[Record]) -> None:
         """Say of each path what had been asked for, and why that was not done, if it was not."""
-        for record in records:
-            if not isinstance(record, PathRecord):
-                continue
+        paths = [one for one in records if isinstance(one, PathRecord)]
+        for record in paths:
             one = self._first.get(record.path.key)
             if one is None:
                 record.answer(kernel.request_of(record.path))
-            elif record.reason is not None:  # whatever is asked for
-                record.reason = _of_room(one.told, one.reason or record.reason)
-                told = None if one.told == record.reason else one.told
-                record.answer(one.asked, told, one.is_wish and told is not None, one.file)
-            else:
-                told = self._why_of_all(one.told, record.path.key)
-                told = None if record.remark.follows(one.asked) else told
-                record.answer(one.asked, told, one.is_wish and told is not None, one.file)
+                continue
+            told = self._why_of_all(one.told, record.path.key, paths)
+            if record.reason is not None:  # whatever is asked for
+                record.reason = _of_room(told, one.reason or record.reason)
+                told = None if told == record.reason else told
+            elif record.remark.follows(one.asked):
+                told = None
+            record.answer(one.asked, told, one.is_wish and told is not None, one.file)
 
-    def _why_of_all(self, told: str | None, key: PathKey) -> str | None:
+    def _why_of_all(
+        self, told: str | None, key: PathKey, records: Iterable[PathRecord]
+    ) -> str | None:
         """Why a request does not apply; of a case that is left alone since there was no room for
         the others, that."""
         if told != ONE_PATH:
             return told
-        every = (one.told or "" for other, one in self._first.items() if other[:2] == key[:2])
-        return next((one for one in every if IN_SHARED_MEMORY in one), told)
+        why = [one.told or "" for other, one in self._first.items() if other[:2] == key[:2]]
+        why += [one.reason or "" for one in records if one.path.key[:2] == key[:2]]
+        return next((one for one in why if IN_SHARED_MEMORY in one), told)
 
 
 def _of_room(told: str | None, reason: str) -> str:

@@ -287,3 +287,49 @@ def test_room_is_not_what_a_branch_lacks_that_gains_nothing_in_any_case(tmp_path
     branch, *_ = (line for line in lines if line.startswith("k.cu:10:"))
     assert ", too short to gain as far as is known; remove the annotation" in branch
     assert "fit into shared memory" not in branch
+
+
+ARMS = {
+    "queued": """#pragma ccc switch strategy(queue)
+        switch (key[i] & 3) { case 0: { WORK r = ALL; } break; case 1: { WORK r = SOME; } break;
+                              case 2: { WORK r = FEW; } break; default: { WORK r = ALL + 3; } }""",
+    "by_cases": """#pragma ccc switch strategy(cases)
+        switch (key[i] & 3) { case 0: { WORK r = ALL; } break; case 1: { WORK r = SOME; } break;
+                              case 2: { WORK r = FEW; } break; default: { WORK r = ALL + 3; } }""",
+    "two": """#pragma ccc if strategy(queue)
+        if (key[i] > 3) { WORK r = ALL; } else { WORK r = FEW; }""",
+}
+WIDE = """__global__ void
+NAME(const float *__restrict__ x, const int *__restrict__ key, float *y, int n) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        double a = x[i], b = a * x[i + 1], c = b * x[i + 2], d = c * x[i + 3], e = sqrt(a);
+        double f = e * x[i + 4], g = f * x[i + 5], h = g * a + x[i + 6], k = h * x[i + 7];
+        float r = 0;
+        ARMS
+        y[i] = r + a + b + c + d + e + f + g + h + k;
+    }
+}
+"""
+WORDS = {
+    "WORK": "float t = x[i]; for (int q = 0; q < 40; ++q) t = t * t + 0.1f;",
+    "ALL": "t * a * b * c * d * e * f * g * h * k",
+    "SOME": "t - a * b * c * d + e",
+    "FEW": "t + a * b",
+}
+
+
+def test_all_arms_and_cases_are_told_of_one_size_which_has_room_for_each(tmp_path: Path) -> None:
+    source = ""
+    for name, arms in ARMS.items():
+        kernel = WIDE.replace("NAME", name).replace("ARMS", arms)
+        for word, code in WORDS.items():
+            kernel = re.sub(rf"\b{word}\b", code, kernel)
+        source += kernel
+    lines = said(source, tmp_path, Options(strategy=COLLECT, max_block=1024))
+    assert not any("there is one path only" in line for line in lines)
+    for name in ARMS:
+        told = [line for line in lines if line.endswith(f"[in {name}]")]
+        (size,) = {size for one in told for size in re.findall(r"blocks of (\d+) threads", one)}
+        fitting = said(source, tmp_path, Options(strategy=COLLECT, max_block=int(size)))
+        assert not any(line.endswith(f"[in {name}]") for line in fitting)
