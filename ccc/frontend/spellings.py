@@ -62,6 +62,19 @@ def unordered(tree: Node) -> Iterator[tuple[str, str, str]]:
                 )
 
 
+def by_library(tree: Node) -> set[str]:
+    """The variables that only the library's functions make the least or the most of two, which take
+    no NaN."""
+    found: dict[str, bool] = {}
+    for change, base in updates.changes(tree):
+        value = updates.bare(change.child_by_field_name("right"))
+        function = value.child_by_field_name("function") if value else None
+        is_known = bool(function and updates.LEAST_OR_MOST.fullmatch(updates.text_of(function)))
+        name = _text(updates.name_of(base))
+        found[name] = found.get(name, True) and is_known and updates.operation(change) is not None
+    return {name for name, is_known in found.items() if is_known}
+
+
 def _given(node: Node, part: Node) -> Iterator[tuple[bytes, bytes]]:
     """What is set in an arm of a branch, or by a choice that takes it, and to what."""
     if node.type == "if_statement":

@@ -65,3 +65,18 @@ def test_of_an_array_with_a_namesake_elements_are_told(
     told = 'no reduction names elements of "m": if the loop only updates these, update plain '
     told += "variables in their place, and say so on the loop of line 7: reduction(op: variables)"
     assert f'{NAN}? new : old", or use fminf, and {told}; else remove the annotation [in k]' in line
+
+
+@pytest.mark.parametrize("clause", ["", "reduction(min: least)"])
+def test_it_is_none_that_a_function_of_the_library_updates(tmp_path: Path, clause: str) -> None:
+    update = "least = fminf(least, v + 1); best = Less()(best, v);"
+    source = LEAST.replace("UPDATE", update).replace("int sum = 0", "float least = 9, sum = 0")
+    source = source.replace("best + sum", "best + sum + least")
+    wrong = source.replace("ORDER", "if (a < b) return a; return b;").replace("CLAUSE", clause)
+    (line,) = said(wrong, tmp_path, Options(strategy=COLLECT))
+    assert '("best", k.cu:1' in line
+    assert f'{NAN}? new : old", or use fminf, and if the loop' in line
+    told = line.rpartition("of line 7: ")[2].removesuffix(" [in k]")
+    assert told == ("reduction(min: best)" if clause else "reduction(min: best, least)")
+    right = source.replace(*FIRST).replace("CLAUSE", f"{clause} {told}")
+    assert said(right, tmp_path, Options(strategy=COLLECT)) == []

@@ -106,17 +106,23 @@ def _by_function(asked: Inquiry) -> Inquiry:
     """The same of one which a function updates, so that the text does not tell how, if that can be
     but one."""
     taker, suspects, at = asked.reason.slot(Hint.TAKES_NAN), asked.suspects, asked.at
-    if taker is None:
+    found = asked.statements
+    if taker is None or found is None:
         return asked
     by = next(one for one in _LESS if f"f{one}" in taker.words)
-    if declared := suspects.named_by(at, by):
+    others = spellings.by_library(found[1])
+    if declared := [one for one in suspects.named_by(at, by) if one not in others]:
         return asked.naming(declared) if len(declared) == 1 else asked
+    names = [one for one in asked.names if one not in others] or suspects.handed_on(at)
     made = [one.made for one in asked.reason.shown[:1]]
-    fit = [one for one in asked.names if all(suspects.may_hold(at, one, kind) for kind in made)]
-    fit = [one for one in fit if suspects.operation(at, one) in (None, by)]
+    fit = [one for one in names if all(suspects.may_hold(at, one, kind) for kind in made)]
+    fit = [one for one in fit if one not in others and suspects.operation(at, one) in (None, by)]
     if len(fit) != 1 or suspects.structure(at, fit[0]) or suspects.class_of_others(at, fit[0]):
         return asked
-    return asked.settled(naming_all(_clauses(asked, by, fit[0]))).naming(fit)
+    told = naming_all(_clauses(asked, by, fit[0]))
+    if asked.misused:  # which held that
+        told = f"{taker.words.removesuffix(', and ')}, and {told}"
+    return asked.settled(told).naming(fit)
 
 
 def _clause(asked: Inquiry, by: str, name: str) -> str:
