@@ -417,6 +417,18 @@ LAST = {
         if (x[i] < -2) for (int k = 0; k < 9; ++k) out[i] = sqrtf(out[i] + mine[key[i]] + k);""",
         "read there",
     ),
+    "found_by_probing": (
+        "int c = key[i] & 15;"
+        "for (int q = 0; q < 9 && mine[c] > 0 && mine[c] != t; ++q) c = c + 1 & 15; mine[c] = t;",
+        "",
+        "atomic",
+    ),
+    "found_by_walking": (
+        "int *tree = (int *)mine, c = key[i] & 15;"
+        "for (int q = 0; q < 9 && tree[c] != c; ++q) c = tree[c]; tree[c & 7] = key[i + 1] & 15;",
+        "",
+        "read there",
+    ),
     "by_a_table_of_rows": ("from_table[key[i]] += t;", "", "atomic"),
 }
 NOT_LAST = {

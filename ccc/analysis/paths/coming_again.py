@@ -304,9 +304,12 @@ class _Thread:
             makers = [one for one in makers if one.label not in self._around] or makers
         if len(makers) == 1 and makers[0].instruction.guard is None:
             return self._computed(makers[0].instruction, register)
-        found = trace([register], self._facts.makers, lambda maker, _: maker.used()) or ()
-        if not self._carried.isdisjoint(one for one in found if isinstance(one, Register)):
-            raise _Unknown
+        found = trace([register], self._facts.makers, _parts) or ()
+        if not self._carried.isdisjoint(found):  # as the number of the iteration that reads it
+            computed = trace([register], self._facts.makers, _computed_from) or ()
+            differs = any(isinstance(one, Special) for one in computed)
+            if differs or not self._carried.isdisjoint(computed):
+                raise _Unknown
         return self._drawn(register.name)
 
     def _computed(self, maker: Instruction, register: Register) -> int:
@@ -354,3 +357,12 @@ class _Thread:
     def _drawn(self, name: str) -> int:
         """A number that the kernel finds under a name."""
         return self._of(crc32(name.encode()))
+
+
+def _parts(maker: Instruction, _: Register) -> list[Operand]:
+    return [*maker.used(), *maker.specials()]
+
+
+def _computed_from(maker: Instruction, register: Register) -> list[Operand]:
+    """What a value is made from that is not read."""
+    return [] if maker.name in LOADS else _parts(maker, register)

@@ -72,10 +72,9 @@ def own_columns(path: CheckedPath, stores: InvariantStores, facts: Facts) -> str
         return None
     every = instructions_of(path.loop.loop.blocks, facts)
     loads = [i for i in every if i.name == "ld" and is_access(i, facts)]
-    place_of = same_places(path.loop.loop.blocks, facts).of
-    read = {place_of(one) for one in loads} - {None}
-    updates = [one for one in writes if place_of(one) in read]
-    rest = [one for one in writes if place_of(one) not in read]
+    met_by = same_places(path.loop.loop.blocks, facts).met_by
+    updates = [one for one in writes if met_by(one, loads)]
+    rest = [one for one in writes if one not in updates]
     return _of_updates(updates, loads, path, facts) or _of_others(rest, loads, path, stores, facts)
 
 
@@ -86,12 +85,12 @@ def _of_updates(
     facts: Facts,
 ) -> str | None:
     """What is to be said of stores to where some of the loads read."""
-    place_of = same_places(path.loop.loop.blocks, facts).of
+    met_by = same_places(path.loop.loop.blocks, facts).met_by
     for store in updates[:MOST_UPDATES]:
         own = _own(store, path, facts)
         if own is None:
             continue
-        here = [one for one in loads if place_of(one) == place_of(store)]
+        here = met_by(store, loads)
         before = reachable(
             facts.graph.predecessors, [facts.homes[store]], stops=[path.loop.loop.header]
         )
@@ -188,8 +187,8 @@ def made_of_others(
     no atomic operation does that."""
     used = trace(store.used(), facts.makers, lambda one, _: one.used())
     read = [one for one in loads if not (used or frozenset()).isdisjoint(one.defined())]
-    place_of = same_places(path.loop.loop.blocks, facts).of
-    return [one for one in read if place_of(one) != place_of(store) and roots(one, facts) in memory]
+    here = same_places(path.loop.loop.blocks, facts).met_by(store, read)
+    return [one for one in read if one not in here and roots(one, facts) in memory]
 
 
 def _rings(

@@ -54,9 +54,8 @@ def own_rows(path: CheckedPath, facts: Facts) -> str | None:
         return None
     every = instructions_of(loop.blocks, facts)
     loads = [i for i in every if i.name == "ld" and is_access(i, facts)]
-    place_of = same_places(path.loop.loop.blocks, facts).of
-    read = {place_of(one) for one in loads} - {None}
-    updates = [one for one in writes if place_of(one) in read]
+    met_by = same_places(path.loop.loop.blocks, facts).met_by
+    updates = [one for one in writes if met_by(one, loads)]
     for store in updates[:MOST_UPDATES]:
         if made := _own(store, path, loop, facts):
             way_out = f'mark the loop{" around it" if not path.repeats else ""} "ccc while"'

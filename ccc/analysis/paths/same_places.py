@@ -11,7 +11,7 @@ for what they are told.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterable
 from typing import TypeAlias
 
 from ccc.analysis.facts import Facts
@@ -46,6 +46,17 @@ class SamePlaces:
         if not isinstance(address, Address):
             return None
         return access.space, self._value(address.base, access, depth), address.offset
+
+    def met_by(self, access: Instruction, others: Iterable[Instruction]) -> list[Instruction]:
+        """Those of some accesses that go where another one does, or by a register that holds this
+        where several ways meet."""
+        place, address = self.of(access), operand_of(access, "addr")
+        return [
+            one
+            for one in others
+            if (place is not None and self.of(one) == place)
+            or (one.space == access.space and operand_of(one, "addr") == address)
+        ]
 
     def _value(self, operand: Operand, reader: Instruction, depth: int) -> Hashable:
         """What stands for the value of an operand where an instruction reads it."""
