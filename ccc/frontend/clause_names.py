@@ -325,6 +325,10 @@ class ClauseNames:
         for ptx, name in placed.pragma.reductions:
             operation = written[ptx]
             found = {update_of(use, name) for use in uses.get(name, ()) if not is_read(use)}
+            if _parts(name)[1:] and _parts(name)[0].decode() in uses:
+                found = set(
+                    map(updates.operator, updates.changes_of(placed.statement, name.encode()))
+                )
             (other,) = found if len(found) == 1 else {None}
             other = other or reductions.kept(placed.statement, name)
             if other is None and operation in _FLAGS and name in uses:
@@ -375,7 +379,7 @@ class ClauseNames:
             instead = f"write reduction({by}: {best}) in its place"
             instead = "remove it from the clause" if (by, best) in named else instead
             for other, name in named:
-                if name in along and name in uses:
+                if name in along and _parts(name)[0].decode() in uses:
                     told = f'"{name}" is only set where "{best}" is, and is not updated by {other}'
                     yield WrongName(f"{told}: it goes with that; {instead}", name)
 

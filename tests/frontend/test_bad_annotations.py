@@ -186,6 +186,21 @@ def test_a_reduction_of_what_goes_with_another(
     assert (f"{expected}; {instead}" in said) == (told is not None)
 
 
+def test_all_members_are_told_that_another_operation_updates() -> None:
+    branch = (
+        "{ a.sum += x[i]; a.hi = fmaxf(a.hi, x[i]); if (x[i] < a.lo) { a.lo = x[i]; a.at = i; } }"
+    )
+    text = loop(f"#pragma ccc if\nif (x[i] > 0) {branch}").replace("int n)", "int n, All a)")
+    text = text.replace("ccc for", "ccc for reduction(+: a.sum, a.lo, a.hi, a.at)")
+    text = f"struct All {{ double sum; float lo, hi; int at; }};\n{text}"
+    assert [warning.message for warning in mark(text, "k.cu").warnings] == [
+        'the loop updates "a.lo" by min, and not by +; write reduction(min: a.lo)',
+        'the loop updates "a.hi" by max, and not by +; write reduction(max: a.hi)',
+        '"a.at" is only set where "a.lo" is, and is not updated by +: it goes with that; '
+        "write reduction(min: a.lo) in its place",
+    ]
+
+
 @pytest.mark.parametrize(
     ("operation", "updates", "told"),
     [
