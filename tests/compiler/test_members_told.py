@@ -156,6 +156,43 @@ def test_of_a_pair_that_is_compared_by_both_no_reduction_is_told(
     assert line.endswith("ask there for strategy(tile(3)); else remove the annotation [in k]")
 
 
+WIDENED = """struct Range { int low, high; };
+__device__ Range widen(Range r, int v) { return {v < r.low ? v : r.low, v > r.high ? v : r.high}; }
+__global__ void k(const int *x, const unsigned char *ok, int *y, int n) {
+    Range r{1 << 30, -(1 << 30)};
+#pragma ccc for CLAUSE
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+#pragma ccc if
+        if (ok[i]) r = widen(r, x[i] * x[i] % 1009);
+    }
+    y[threadIdx.x] = r.high - r.low;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("all_headers")
+@pytest.mark.parametrize(
+    ("clause", "told"),
+    [
+        ("reduction(max: r.low, r.high)", "min"),
+        ("reduction(min: r.low, r.high)", "max"),
+        ("reduction(max: r.high)", "min"),
+    ],
+)
+def test_that_a_member_is_updated_by_another_operation_is_told_of_functions_too(
+    clause: str, told: str, tmp_path: Path
+) -> None:
+    """Of which members these are it is not."""
+    (line,) = said(WIDENED.replace("CLAUSE", clause), tmp_path, Options(strategy=COLLECT))
+    assert line.endswith(
+        f'; the loop updates a member of "r" by {told}, and no clause says so: write '
+        f"reduction({told}: r.member) for that; else remove the annotation [in k]"
+    )
+    right = WIDENED.replace("CLAUSE", "reduction(min: r.low) reduction(max: r.high)")
+    assert said(right, tmp_path, Options(strategy=COLLECT)) == []
+
+
 KEPT = """struct Best { float d; int id;
 __device__ void offer(float x, int k) { if (x < d) { d = x; id = k; } } };
 __global__ void k(const float *x, float *y, int n) {

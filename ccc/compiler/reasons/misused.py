@@ -58,6 +58,8 @@ def settled(asked: Inquiry) -> Inquiry:
     if wrong := suspects.misused(at):
         if kept := _kept_otherwise(asked, wrong) or _updated_otherwise(asked, wrong):
             return asked.filled(Hint.MISUSED, kept)
+        if another := _by_another(asked):
+            return asked.filled(Hint.MISUSED, another)
         if by_calls := [name for name in suspects.misused_by_calls(at) if name in wrong]:
             return asked.filled(Hint.MISUSED, _not_of(asked, by_calls, wrong))
         uses = dict.fromkeys(f"{use.file}:{use.line}" for use in wrong.values() if use)
@@ -115,6 +117,20 @@ def _of_others(slot: HintSlot, names: str, uses: Collection[str]) -> HintSlot:
     where = f" what it does in {' and '.join(uses)}{KEEP_OUT}"
     more = ("; ", _IN_THE_WAY, where) if uses else ()
     return replace(slot, pieces=(told, *rest, *more), given=(names,))
+
+
+def _by_another(asked: Inquiry) -> str | None:
+    """What to do where PTX keeps the least or the most of a structure of which clauses name members
+    by other operations, and the text does not tell which members these are: functions make them."""
+    made = [one.opcode.name for one in asked.reason.shown[:1] if one.opcode.name in KEEPS]
+    named = [name.partition(".")[0] for name in declared_in(asked) if "." in name]
+    found = next((name for name in asked.names if name in named), None)
+    if not made or found is None or made[0] in asked.suspects.reduced_by(asked.at):
+        return None
+    return (
+        f'the loop updates a member of "{found}" by {made[0]}, and no clause says so: write '
+        f"reduction({made[0]}: {found}.member) for that; else {REMOVE}"
+    )
 
 
 def _kept_otherwise(asked: Inquiry, names: Iterable[str]) -> str | None:
