@@ -42,6 +42,8 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
         names = _flags(asked) or names
     if topic is Topic.HANDED and any(one.opcode.name in _CHOOSING for one in reason.shown[:1]):
         names = _chosen(asked, kind) or names
+    if stores and not asked.places:  # of a store that several lines share, as those of two arms
+        names = names or _stored_to(asked)
     if topic in _IN_MEMORY:
         names = _of_type(asked, names)
     if reason.says(OWN_COLUMNS):  # of what is read in the loop, too
@@ -82,6 +84,13 @@ def _about(asked: Inquiry) -> str | None:
         return "shared"
     is_atomic = any(one.opcode.name in ATOMICS for one in reason.shown[:1])
     return "atomic" if is_atomic else reason.topic
+
+
+def _stored_to(asked: Inquiry) -> list[str]:
+    """The arrays and pointers of which the annotated statement changes elements."""
+    found = asked.statements
+    every = (base.text or b"" for base, *_ in updates.elements(found[0])) if found else ()
+    return [one.decode(errors="replace") for one in dict.fromkeys(every)]
 
 
 def _of_type(asked: Inquiry, names: list[str]) -> list[str]:
