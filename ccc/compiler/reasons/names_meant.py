@@ -42,7 +42,7 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
         names = _flags(asked) or names
     if topic is Topic.HANDED and any(one.opcode.name in _CHOOSING for one in reason.shown[:1]):
         names = _chosen(asked, kind) or names
-    if stores and not asked.places:  # of a store that several lines share, as those of two arms
+    if topic in _IN_MEMORY and is_store and not asked.places:  # of a store of two arms
         names = names or _stored_to(asked)
     if topic in _IN_MEMORY:
         names = _of_type(asked, names)
