@@ -225,3 +225,12 @@ def _inside(declarator: Node) -> Node | None:
     while node is not None and node.type in ("reference_declarator", "array_declarator"):
         node = node.named_child(0)
     return node
+
+
+def knows_members(function: Node) -> bool:
+    """Whether a function knows the members of a class as variables."""
+    around: Node | None = function
+    while around is not None and around.type != "field_declaration_list":
+        around = around.parent
+    declarator = function.child_by_field_name("declarator")
+    return around is not None or (declarator is not None and b"::" in (declarator.text or b""))

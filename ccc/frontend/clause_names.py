@@ -11,19 +11,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from ccc.errors import closest, did_you_mean, nearest, short
+from ccc.errors import short
 from ccc.frontend import reductions, updates
-from ccc.frontend.classes import class_of, fields_beside, type_of_field
+from ccc.frontend.classes import class_of, fields_beside, knows_members, type_of_field
 from ccc.frontend.declared_types import members_of
 from ccc.frontend.lambdas import outermost, own_names
 from ccc.frontend.naming import is_asked_for, is_index
+from ccc.frontend.near_names import members_used, near_name, parts_of
 from ccc.frontend.one_use import is_pointed_from, is_read, is_whole, leads_elsewhere, update_of
 from ccc.frontend.structures import structure_of
 from ccc.frontend.syntax import (
     body_of,
     declarations,
     declared_in,
-    every_node,
     function_around,
     identifiers_in,
     is_number,
@@ -123,17 +123,17 @@ class ClauseNames:
         """What is wrong with a reduction of variables that its function does not know."""
         function = outermost(placed.statement) or self._root
         known = {node.text or b"" for node in identifiers_in(function)}
-        hidden = set() if _is_method(function) else own_names(function, placed.at)
+        hidden = set() if knows_members(function) else own_names(function, placed.at)
         hidden -= {node.text for node in self._outside if node.type == "identifier"}
         known -= hidden
         names = (name for _, name in placed.pragma.reductions)
-        out_of_sight = [name for name in names if _parts(name)[0] in hidden]
+        out_of_sight = [name for name in names if parts_of(name)[0] in hidden]
         fields = fields_beside(function)
         for unused in dict.fromkeys([*self._unused_reductions(placed, function), *out_of_sight]):
-            if _parts(unused)[0] in fields:
+            if parts_of(unused)[0] in fields:
                 continue  # other methods may name them
             if not _ACCESS.search(unused) or not self._is_known(unused, known, function):
-                near = "" if unused in out_of_sight else _near(unused, function)
+                near = "" if unused in out_of_sight else near_name(unused, function)
                 yield WrongName(  # functions that get a variable may name its members
                     f'the reduction is of "{unused}", and there is no such variable here'
                     + (near or "; name one that the loop updates"),
@@ -150,14 +150,14 @@ class ClauseNames:
         known = {node.text or b"" for node in nodes}
         if not known.isdisjoint(self._macros):
             return  # which may hold any name
-        is_method = _is_method(function)
+        is_method = knows_members(function)
         if is_method and self._has_headers:
             return  # whose classes may be bases
         if not is_method:
             known = {node.text or b"" for node in nodes if node.type == "identifier"}
         for unknown in names:
             if not self._is_known(unknown, known, function):
-                near = _near(unknown, function)
+                near = near_name(unknown, function)
                 yield WrongName(
                     f'noalias speaks of "{unknown}", and there is no such variable here'
                     + (near or "; name pointers that are declared before the loop"),
@@ -167,9 +167,9 @@ class ClauseNames:
     def _is_known(self, name: str, known: Collection[bytes], function: Node) -> bool:
         """Whether a variable is among those that are known, and a member anywhere in the code, by
         the sign with which the function asks for members."""
-        variable, *members = _parts(name)
+        variable, *members = parts_of(name)
         code = _PRAGMA.sub(b"", self._code) if members else b""
-        signs = {sign for base, sign, _ in _members(function) if base.encode() == variable}
+        signs = {sign for base, sign, _ in members_used(function) if base.encode() == variable}
         return (
             (variable in known or variable == b"this")
             and all(re.search(rb"\b%s\b" % member, code) for member in members)
@@ -232,7 +232,7 @@ class ClauseNames:
             if node.start_byte in head or (node.start_byte in statement and node.text not in before)
         }
         names = [name for group in placed.pragma.apart for name in group]
-        found = next((name for name in names if _parts(name)[0] in own), None)
+        found = next((name for name in names if parts_of(name)[0] in own), None)
         if found is None:
             return None
         return WrongName(
@@ -278,7 +278,7 @@ class ClauseNames:
         own = {name for name, _ in declared_in(home)} | fields_beside(home)
         names = {one.text for one in of_all(home, self._root) if one.text not in own}
         names |= {one.text for one in of_all(home, home)}
-        return [name for _, name in placed.pragma.reductions if _parts(name)[0] in names]
+        return [name for _, name in placed.pragma.reductions if parts_of(name)[0] in names]
 
     def structures(self, pragma: Pragma, statement: Node) -> dict[str, DeclaredStructure]:
         """The variables of reductions that are structures, by their names."""
@@ -325,7 +325,7 @@ class ClauseNames:
         for ptx, name in placed.pragma.reductions:
             operation = written[ptx]
             found = {update_of(use, name) for use in uses.get(name, ()) if not is_read(use)}
-            if _parts(name)[1:] and _parts(name)[0].decode() in uses:
+            if parts_of(name)[1:] and parts_of(name)[0].decode() in uses:
                 found = set(
                     map(updates.operator, updates.changes_of(placed.statement, name.encode()))
                 )
@@ -356,7 +356,7 @@ class ClauseNames:
         to it, or what is a sum as an index, or to decide by it."""
         uses, own = self._uses(placed), {one for one, _ in declared_in(placed.statement)}
         for ptx, name in placed.pragma.reductions:
-            base, by = _parts(name)[0], reductions.written(ptx)
+            base, by = parts_of(name)[0], reductions.written(ptx)
             if base.decode() not in uses or base in own:
                 continue
             made = map(updates.operation, updates.changes_of(placed.statement, name.encode()))
@@ -379,7 +379,7 @@ class ClauseNames:
             instead = f"write reduction({by}: {best}) in its place"
             instead = "remove it from the clause" if (by, best) in named else instead
             for other, name in named:
-                if name in along and _parts(name)[0].decode() in uses:
+                if name in along and parts_of(name)[0].decode() in uses:
                     told = f'"{name}" is only set where "{best}" is, and is not updated by {other}'
                     yield WrongName(f"{told}: it goes with that; {instead}", name)
 
@@ -391,8 +391,8 @@ class ClauseNames:
 
     def _is_reached(self, placed: Placed, name: str) -> bool:
         function = outermost(placed.statement) or self._root
-        base, *members = _parts(name)
-        if _is_method(function) and base not in {own for own, _ in declared_in(function)}:
+        base, *members = parts_of(name)
+        if knows_members(function) and base not in {own for own, _ in declared_in(function)}:
             calls = updates.every(placed.statement, lambda node: node.type == "call_expression")
             if next(calls, None) is not None:
                 return True
@@ -420,7 +420,7 @@ class ClauseNames:
         if not used.isdisjoint(self._macros):
             return []  # which may hold any name
         plain = {b"this", *(node.text for node in found if node.type != "field_identifier")}
-        parts = {name: _parts(name) for name in names}
+        parts = {name: parts_of(name) for name in names}
         return [n for n, p in parts.items() if not used.issuperset(p) or p[0] not in plain]
 
 
@@ -451,52 +451,3 @@ def _read_as(loop: Node, name: bytes) -> str | None:
     if is_index(loop, name):
         return "as an index"
     return "in a condition" if is_asked_for(loop, name) else None
-
-
-def _parts(name: str) -> list[bytes]:
-    """A variable, and its members."""
-    return [part.strip().encode() for part in _ACCESS.split(name)]
-
-
-def _near(name: str, function: Node) -> str:
-    """A hint at a name of the function's that is much like one that is not there."""
-    variables = _texts(text for text, _ in declared_in(function))
-    used = _members(function)
-    variable, *members = (part.decode(errors="replace") for part in _parts(name))
-    if not members:
-        own = [one for one in used if one[2] == variable and one[0] in (*variables, "this")]
-        found = next(map("".join, own), None)
-        return did_you_mean(found) if found else nearest(variable, variables)
-    base = closest(variable, variables) or ""
-    own = [one for one in used if one[0] == base]
-    every = [member for *_, member in used]
-    member = members[-1]
-    if member not in every:
-        member = closest(member, [one for *_, one in own]) or closest(member, every) or ""
-    sign = own[0][1] if own else _ACCESS.findall(name)[0]
-    return did_you_mean(f"{base}{sign}{member}") if base and member else ""
-
-
-def _members(function: Node) -> list[tuple[str, str, str]]:
-    """The members of variables that a function uses: the variable, ``.`` or ``->``, the member."""
-    found = []
-    for node in every_node(function):
-        base, field = (node.child_by_field_name(name) for name in ("argument", "field"))
-        if node.type == _MEMBER and base and field and base.type == "identifier":
-            sign = "->" if "->" in [child.type for child in node.children] else "."
-            variable, member = ((one.text or b"").decode(errors="replace") for one in (base, field))
-            found.append((variable, sign, member))
-    return found
-
-
-def _is_method(function: Node) -> bool:
-    """Whether a function knows the members of a class as variables."""
-    around: Node | None = function
-    while around is not None and around.type != "field_declaration_list":
-        around = around.parent
-    declarator = function.child_by_field_name("declarator")
-    return around is not None or (declarator is not None and b"::" in (declarator.text or b""))
-
-
-def _texts(names: Iterable[bytes]) -> list[str]:
-    return [name.decode(errors="replace") for name in dict.fromkeys(names)]
