@@ -40,6 +40,7 @@ OWN = {
     "shared": ("h[bin][threadIdx.x]++;", "h"),
     "global_": ("y[bin * stride + thread] += 3;", "y"),
     "made_before_the_loop": ("mine[row[i] & 15]++;", "mine"),
+    "by_the_size_of_blocks": ("h[0][row[i] * blockDim.x + threadIdx.x] += bin;", "h"),
     "found_there": ("y[row[i] * 64 + threadIdx.x] ^= bin;", "y"),
 }
 COMPUTED = {

@@ -34,6 +34,8 @@ FEW = 8
 """Fewer of them tell nothing."""
 _LAUNCH = {"%tid.x": 5, "%tid.y": 0, "%tid.z": 0, "%ctaid.x": 3, "%nctaid.x": 40, "%laneid": 5}
 """What a thread finds in a usual launch; 1 elsewhere."""
+_IN_ROWS = {**_LAUNCH, "%ntid.x": 128}
+"""The same in blocks of one row."""
 _ROWS, _PLANES = ((128,), (256,), (1024,)), ((32, 8), (16, 16))
 """Blocks of kernels that say nothing of theirs, and of those that ask for a second number."""
 _DRAWN: tuple[Callable[[int], int], ...] = (
@@ -103,9 +105,9 @@ def is_of_rows(access: Instruction, path: PlacedPath, facts: Facts) -> bool:
         path: the path.
         facts: the function's analyses.
     """
-    beside = {**_LAUNCH, "%tid.x": _LAUNCH["%tid.x"] + 1, "%laneid": _LAUNCH["%laneid"] + 1}
     try:
-        here = _Thread(path, facts, _LAUNCH, _DRAWN[0]).place(access)
+        here = _Thread(path, facts, _IN_ROWS, _DRAWN[0]).place(access)
+        beside = _beside(_IN_ROWS)
         return here == _Thread(path, facts, beside, _DRAWN[0], less=1).place(access)
     except (_Unknown, ArithmeticError, RecursionError):
         return False
@@ -124,11 +126,10 @@ def has_few_places(access: Instruction, path: PlacedPath, facts: Facts) -> bool:
     limits = facts.function.limits
     said = limits.get("reqntid") or limits.get("maxntid") or _ROWS[0]
     launch = {**_LAUNCH, **{f"%ntid.{'xyz'[at]}": size for at, size in enumerate(said)}}
-    beside = {**launch, "%tid.x": launch["%tid.x"] + 1, "%laneid": launch["%laneid"] + 1}
     try:
         rows: set[int] = set()
         for drawn in (*_DRAWN, _MANY):
-            here, next_to = (_Thread(path, facts, one, drawn) for one in (launch, beside))
+            here, next_to = (_Thread(path, facts, one, drawn) for one in (launch, _beside(launch)))
             rows.add(next_to.place(access) - here.place(access))
             if not here.begins_elsewhere(next_to):
                 return False
@@ -147,12 +148,16 @@ def is_one_of_warps(access: Instruction, path: PlacedPath, facts: Facts) -> bool
         path: the path.
         facts: the function's analyses.
     """
-    launch = {**_LAUNCH, "%ntid.x": 128}
-    lanes = [{**launch, "%tid.x": lane, "%laneid": lane} for lane in (0, 5, 31)]
+    lanes = [{**_IN_ROWS, "%tid.x": lane, "%laneid": lane} for lane in (0, 5, 31)]
     try:
         return len({_Thread(path, facts, one, _DRAWN[0]).place(access) for one in lanes}) == 1
     except (_Unknown, ArithmeticError, RecursionError):
         return False
+
+
+def _beside(launch: Mapping[str, int]) -> dict[str, int]:
+    """What the next thread finds."""
+    return {**launch, **{name: launch[name] + 1 for name in ("%tid.x", "%laneid")}}
 
 
 def _places(
