@@ -37,6 +37,8 @@ TOLD = {
     "in_a_branch": ("if (w[e] > 0.5f) h[v * 4 + kind[e]] += w[e];", "h", READ),
     "column": ("h[kind[e] * n + v] += w[e];", "h", READ),
 }
+PROBED = "int s = kind[e] & 3; while (h[v * 4 + s] > 0) s = s + 1 & 3; h[v * 4 + s] = w[e];"
+TOLD["by_probing"] = (PROBED, "h", READ)
 OTHER = {
     "of_the_turn": "h[e] += w[e];",
     "from_where_a_row_begins": "h[row[v] + e - first] += w[e];",
@@ -47,6 +49,7 @@ OTHER = {
     "in_rows_that_were_read": "h[kind[e] + v] += w[e];",
     "atomic": "atomicAdd(&h[v * 4 + kind[e]], w[e]);",
     "only_written": "h[v * 4 + kind[e]] = w[e];",
+    "beside_what_is_of_the_turn": "h[v * n + e] = h[v * n + e + 1];",
     "several_of_each_turn": "for (int k = 0; k < 3; ++k) h[3 * e + k] += w[e + k];",
 }
 
@@ -77,8 +80,17 @@ def test_as_a_loop_whose_turns_follow_one_another_nothing_is_told(tmp_path: Path
     assert not any("may lose" in one for one in said(source, tmp_path, Options(strategy=COLLECT)))
 
 
-def test_where_one_place_is_made_of_another_only_the_order_of_turns_helps(tmp_path: Path) -> None:
-    code = "h[v * 4 + kind[e]] = h[v * 4 + kind[e + 1]] + w[e] * h[v * 4 + kind[e]];"
+@pytest.mark.parametrize(
+    "code",
+    [
+        "h[v * 4 + kind[e]] = h[v * 4 + kind[e + 1]] + w[e] * h[v * 4 + kind[e]];",
+        "h[v * 4 + kind[e + 1]] = h[v * 4 + kind[e]] + w[e];",
+        "h[v * 4 + (e + 1 & 3)] = h[v * 4 + (e & 3)] + w[e];",
+    ],
+)
+def test_where_one_place_is_made_of_another_only_the_order_of_turns_helps(
+    code: str, tmp_path: Path
+) -> None:
     source = KERNEL.replace("NAME", "k").replace("CHANGE", code)
     (line,) = (one for one in said(source, tmp_path, Options()) if "turns of one task" in one)
     assert 'at the same time; mark the loop "ccc while", whose turns' in line

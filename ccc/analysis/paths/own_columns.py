@@ -119,12 +119,12 @@ def _of_others(
 ) -> str | None:
     """What is to be said of stores to where no load reads by the same address."""
     fixed = list(filter(stores.is_at_one_place, loads))
-    for store, ring in _rings(writes, fixed, facts)[:MOST_UPDATES]:
+    for store, ring in rings(writes, fixed, facts)[:MOST_UPDATES]:
         met = [] if any(map(stores.goes_over_many, ring)) else ring
         if own := _own(store, path, facts, met):
             return _read_there(store, own, ring)
     moved = [one for one in loads if one not in fixed]
-    pairs = [(store, [one]) for store, ring in _rings(writes, moved, facts) for one in ring]
+    pairs = [(store, [one]) for store, ring in rings(writes, moved, facts) for one in ring]
     for store, ring in pairs[:MOST_UPDATES]:
         own = _own(store, path, facts, ring)
         if own and (own[1] == AGAIN or has_few_places(store, path, facts)):
@@ -191,7 +191,7 @@ def made_of_others(
     return [one for one in read if one not in here and roots(one, facts) in memory]
 
 
-def _rings(
+def rings(
     writes: Iterable[Instruction], reads: Iterable[Instruction], facts: Facts
 ) -> list[tuple[Instruction, list[Instruction]]]:
     """Those stores of which some loads may read what they write in other iterations, and these

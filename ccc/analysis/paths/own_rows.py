@@ -26,6 +26,7 @@ from ccc.analysis.paths.own_columns import (
     address_makers,
     changes_at,
     made_of_others,
+    rings,
 )
 from ccc.analysis.paths.same_places import same_places
 from ccc.analysis.polled import roots
@@ -56,10 +57,13 @@ def own_rows(path: CheckedPath, facts: Facts) -> str | None:
     loads = [i for i in every if i.name == "ld" and is_access(i, facts)]
     met_by = same_places(path.loop.loop.blocks, facts).met_by
     updates = [one for one in writes if met_by(one, loads)]
-    for store in updates[:MOST_UPDATES]:
+    others = rings([one for one in writes if one not in updates], loads, facts)
+    beside = [w for w, reads in others if any(_own(one, path, loop, facts) for one in reads)]
+    for store in [*updates, *beside][:MOST_UPDATES]:
         if made := _own(store, path, loop, facts):
             way_out = f'mark the loop{" around it" if not path.repeats else ""} "ccc while"'
-            if not made_of_others(store, loads, {roots(store, facts)}, path, facts):
+            in_order = made_of_others(store, loads, {roots(store, facts)}, path, facts)
+            if store in updates and not in_order:
                 atomic = "use an atomic operation where two of them may come to one place"
                 way_out = f"{atomic}, or {way_out}"
             return (
