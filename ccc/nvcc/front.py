@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _OURS = ("CCC_FLAGS", "CCC_RESOLVING")
 _FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+_LONG = ("--ccc-", "dryrun", *words.RESPONSE)
+"""What in these asks something of us, or may."""
 
 
 def run(arguments: Sequence[str]) -> int | None:
@@ -67,11 +69,10 @@ def _tell(folder: str, code: int) -> int:
 def _is_ours(arguments: Sequence[str]) -> bool:
     return (
         any(name in os.environ for name in _OURS)
-        or any("--ccc-" in os.environ.get(name, "") for name in _FLAGS)
+        or any(part in os.environ.get(name, "") for name in _FLAGS for part in _LONG)
         or any(word.startswith(words.LIKE_OURS) for word in arguments)
         or any(word.partition("=")[0] in words.RESPONSE for word in arguments)
         or words.has(words.HELP | words.DRYRUN, arguments)
-        or any("dryrun" in os.environ.get(name, "") for name in _FLAGS)
         or bool(words.ptx_inputs(arguments))
     )
 

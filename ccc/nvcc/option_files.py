@@ -37,14 +37,30 @@ def split(text: str, place: str) -> list[str]:
     return [word for word, _ in _words(text, place)]
 
 
-def without_ours(text: str, place: str) -> str:
-    """The text for nvcc, which does not know our options."""
-    return _changed(text, {span: "" for word, span in _words(text, place) if word.startswith(OURS)})
+def without_ours(text: str, place: str, folder: str) -> str:
+    """The text for nvcc, which does not know our options: also what it names holds none of them.
+
+    Copies of the files of options that hold some are put into ``folder``.
+    """
+    found = list(_words(text, place))
+    instead = {span: "" for word, span in found if word.startswith(OURS)}
+    for index, names in files_in([word for word, _ in found]).items():
+        word, span = found[index]
+        copies = _copies(names, folder)
+        if ",".join(copies) != names:
+            told = ",".join(f'"{copy}"' for copy in copies)
+            instead[span] = f"{word.removesuffix(names)}{told}"
+    return _changed(text, instead)
 
 
-def ours_in(names: str) -> list[str]:
-    """Our options in files of options, whose names are given as nvcc takes them."""
-    return [word for word in _held(names, 0) if word.startswith(OURS)]
+def with_ours(arguments: Sequence[str]) -> list[str]:
+    """The words, and behind each that names files of options what of ours these hold."""
+    files = files_in(arguments)
+    words: list[str] = []
+    for index, word in enumerate(arguments):
+        held = _held(files.get(index, ""), 0)
+        words += [word, *(one for one in held if one.startswith(OURS))]
+    return words
 
 
 def expanded(arguments: Sequence[str], depth: int = 0) -> list[str]:
@@ -77,14 +93,12 @@ def for_nvcc(arguments: Sequence[str], folder: str) -> list[str]:
     """The words with copies, in ``folder``, of the files of options that hold some of ours."""
     words = list(arguments)
     for index, names in files_in(arguments).items():
-        words[index] = _renamed(words[index], names, folder)
+        words[index] = words[index].removesuffix(names) + ",".join(_copies(names, folder))
     return words
 
 
-def _renamed(word: str, names: str, folder: str) -> str:
-    """A word that tells ``names``, which tells their copies."""
-    copies = ",".join(_copy(name, folder) for name in names.split(","))
-    return word.removesuffix(names) + copies
+def _copies(names: str, folder: str) -> list[str]:
+    return [_copy(name, folder) for name in names.split(",")]
 
 
 def _copy(name: str, folder: str) -> str:
@@ -92,17 +106,11 @@ def _copy(name: str, folder: str) -> str:
     if not os.path.isfile(name):
         return name
     text = read_text(name)
-    found = list(_words(text, name))
-    instead = {span: "" for word, span in found if word.startswith(OURS)}
-    for index, names in files_in([word for word, _ in found]).items():
-        word, span = found[index]
-        renamed = _renamed(word, names, folder)
-        if renamed != word:
-            instead[span] = f'"{renamed}"'
-    if not instead:
+    changed = without_ours(text, name, folder)
+    if changed == text:
         return name
     copy = os.path.join(folder, f"options-{len(os.listdir(folder))}")
-    put_text(copy, _changed(text, instead))
+    put_text(copy, changed)
     return copy
 
 

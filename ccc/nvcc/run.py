@@ -74,7 +74,8 @@ def run(
     with OwnFolder() as folder:
         asked = options if dryrun else replace(options, folder=folder)
         shims = _told(nvcc, options) if dryrun else nvcc.parent.parent / "shims"
-        environment = {**without_ours(os.environ), **asked.environment(), places.SHIMS: str(shims)}
+        environment = {**without_ours(os.environ, folder), **asked.environment()}
+        environment[places.SHIMS] = str(shims)
         code, stderr = _start([str(nvcc), *arguments], environment, capture)
         passes = [*passes, *DevicePass.load(folder)]
     return merge(passes, code, stderr)

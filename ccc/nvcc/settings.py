@@ -50,23 +50,32 @@ def gather(arguments: Sequence[str], environment: Mapping[str, str]) -> Gathered
     around = {
         name: option_files.split(environment.get(name, ""), name) for name in (PREPENDED, APPENDED)
     }
-    ours = {name: [w for w in words if w.startswith(OURS)] for name, words in around.items()}
+    ours = {
+        name: [word for word in option_files.with_ours(words) if word.startswith(OURS)]
+        for name, words in around.items()
+    }
     ours[FLAGS] = _flags(environment)
-    seen = [*around[PREPENDED], *option_files.expanded(arguments), *around[APPENDED]]
+    seen = option_files.expanded([*around[PREPENDED], *arguments, *around[APPENDED]])
+    words = option_files.with_ours(arguments)
     return Gathered(
-        [*ours[PREPENDED], *_with_ours(arguments), *ours[APPENDED], *ours[FLAGS]],
+        [*ours[PREPENDED], *words, *ours[APPENDED], *ours[FLAGS]],
         [word for word in seen if not word.startswith(OURS)],
         ours,
     )
 
 
-def without_ours(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables for nvcc, which does not know our options."""
-    changed = {
-        name: option_files.without_ours(environment[name], name)
-        for name in (PREPENDED, APPENDED)
-        if OURS in environment.get(name, "")
-    }
+def without_ours(environment: Mapping[str, str], folder: str) -> dict[str, str]:
+    """The variables for nvcc, which does not know our options.
+
+    Raises:
+        SettingsError: one of them cannot be read, or a file that it names.
+    """
+    changed = {}
+    for name in (PREPENDED, APPENDED):
+        text = environment.get(name, "")
+        held = option_files.expanded(option_files.split(text, name))
+        if any(word.startswith(OURS) for word in held):
+            changed[name] = option_files.without_ours(text, name, folder)
     return {**environment, **changed}
 
 
@@ -77,15 +86,6 @@ def _flags(environment: Mapping[str, str]) -> list[str]:
         if not option.startswith(OURS):
             raise SettingsError(f'"{option}" in {FLAGS}: options of nvcc go into {APPENDED}')
     return told
-
-
-def _with_ours(arguments: Sequence[str]) -> list[str]:
-    """The words, and behind each that names files of options what of ours these hold."""
-    files = option_files.files_in(arguments)
-    words: list[str] = []
-    for index, word in enumerate(arguments):
-        words += [word, *option_files.ours_in(files.get(index, ""))]
-    return words
 
 
 def _shell_words(text: str, place: str) -> list[str]:

@@ -54,13 +54,41 @@ def test_options_stand_in_variables_and_files_too(tmp_path: Path) -> None:
     assert told.seen == ["-G", "k.cu", "-DX=a b", "-O1", "-O2", "-c", "-lineinfo"]
 
 
-def test_nvcc_does_not_see_ours_in_its_variables() -> None:
+def test_nvcc_does_not_see_ours_in_its_variables(tmp_path: Path) -> None:
+    def clean(**given: str) -> dict[str, str]:
+        return settings.without_ours(given, str(tmp_path))
+
     given = {"NVCC_APPEND_FLAGS": "-DX=\\'a --ccc-strategy='a b' -O3", "NVCC_PREPEND_FLAGS": "-O1"}
-    clean = settings.without_ours({**given, "A": "b"})
-    assert clean["NVCC_APPEND_FLAGS"].split() == ["-DX=\\'a", "-O3"]
-    assert (clean["NVCC_PREPEND_FLAGS"], clean["A"]) == ("-O1", "b")
-    quoted = {"NVCC_APPEND_FLAGS": '"--ccc-report=a b/" -DX="a --ccc-off"'}
-    assert settings.without_ours(quoted)["NVCC_APPEND_FLAGS"] == ' -DX="a --ccc-off"'
+    told = clean(**given, A="b")
+    assert told["NVCC_APPEND_FLAGS"].split() == ["-DX=\\'a", "-O3"]
+    assert (told["NVCC_PREPEND_FLAGS"], told["A"]) == ("-O1", "b")
+    quoted = '"--ccc-report=a b/" -DX="a --ccc-off"'
+    assert clean(NVCC_APPEND_FLAGS=quoted)["NVCC_APPEND_FLAGS"] == ' -DX="a --ccc-off"'
+    assert not list(tmp_path.iterdir())
+
+
+def test_options_stand_in_files_that_variables_name(tmp_path: Path) -> None:
+    file, folder = tmp_path / "options", tmp_path / "a copy"
+    folder.mkdir()
+    file.write_text("-O1 --ccc-strict")
+    given = {
+        "NVCC_PREPEND_FLAGS": f"-DX=a --options-file={file},none",
+        "NVCC_APPEND_FLAGS": f"-optf {file} --ccc-explain",
+    }
+    told = settings.gather(["k.cu", "--ccc-off"], given)
+    assert told.arguments == ["--ccc-strict", "k.cu", "--ccc-off", "--ccc-strict", "--ccc-explain"]
+    assert told.seen == ["-DX=a", "-O1", "k.cu", "-O1"]
+    assert told.variables["NVCC_PREPEND_FLAGS"] == ["--ccc-strict"]
+    clean = settings.without_ours(given, str(folder))
+    first, second = sorted(folder.iterdir())
+    assert (first.read_text(), second.read_text()) == ("-O1 ", "-O1 ")
+    assert clean == {
+        "NVCC_PREPEND_FLAGS": f'-DX=a --options-file="{first}","none"',
+        "NVCC_APPEND_FLAGS": f'-optf "{second}" ',
+    }
+    file.write_text("-O1")
+    plain = {"NVCC_APPEND_FLAGS": f"-optf {file}"}
+    assert settings.without_ours(plain, str(folder)) == plain
 
 
 def test_nvcc_reads_all_else_of_a_file_as_it_stands_there(tmp_path: Path) -> None:
@@ -76,9 +104,12 @@ def test_nvcc_reads_all_else_of_a_file_as_it_stands_there(tmp_path: Path) -> Non
     assert words[:-1] == [*plain, "-optf"]
     copy, copied = sorted(folder.iterdir())
     assert words[-1] == str(copied)
-    assert copied.read_text() == f"\"--options-file='x',{copy}\" -O1"
+    assert copied.read_text() == f'--options-file="\'x\'","{copy}" -O1'
     assert copy.read_bytes() == b"-DX='a \\\"\t -DY=\\\"b'\r\n\n"
-    assert option_files.ours_in(str(outer)) == ["--ccc-use=a b.json", "--ccc-report=a b/"]
+    assert option_files.with_ours(["-optf", str(outer)])[2:] == [
+        "--ccc-use=a b.json",
+        "--ccc-report=a b/",
+    ]
 
 
 def test_files_of_options_that_name_each_other(
@@ -209,6 +240,19 @@ def test_cccc_under_the_name_of_nvcc(project: Project) -> None:
 def test_options_in_a_file(project: Project) -> None:
     project.write("options", "--ccc-strategy=queue -ptx --ccc-report=r.json")
     assert project("k.cu", ARCH, "--options-file", "options", "-o", "k.out", CCC_FLAGS="") == ""
+    assert json.loads(project.read("r.json"))["kernels"][0]["paths"][0]["strategy"] == "queue"
+    assert ".entry" in project.read("k.out")
+
+
+def test_options_in_a_file_that_a_variable_names(project: Project) -> None:
+    project.write("my options", "--ccc-strategy=queue -ptx --ccc-report=r.json")
+    flags = '--options-file="my options"'
+    temporary = project.folder / "a b"
+    temporary.mkdir()
+    said = project(
+        "k.cu", ARCH, "-o", "k.out", NVCC_APPEND_FLAGS=flags, CCC_FLAGS="", TMPDIR=str(temporary)
+    )
+    assert said == ""
     assert json.loads(project.read("r.json"))["kernels"][0]["paths"][0]["strategy"] == "queue"
     assert ".entry" in project.read("k.out")
 
