@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+_ODD = '",\\'
+"""Characters in names that nvcc, which splits texts at some of them, may take off."""
+
 
 class OwnFolder:
     """Such a folder: ``with`` makes it, and behind that it is gone, with the files in it."""
@@ -20,9 +23,14 @@ class OwnFolder:
 
 
 def make_folder() -> str:
-    """Make one; nothing is loaded for that where it can be made as usual."""
-    base = os.environ.get("TMPDIR") or "/tmp"
-    folder = os.path.join(os.path.abspath(base), f"ccc-{os.getpid()}-{os.urandom(6).hex()}")
+    """Make one; nothing is loaded for that where it can be made as usual.
+
+    Where the name of the folder of temporary files is an odd one, it is another folder.
+    """
+    base = os.path.abspath(os.environ.get("TMPDIR") or "/tmp")
+    if any(character in base for character in _ODD):
+        base = "/tmp"
+    folder = os.path.join(base, f"ccc-{os.getpid()}-{os.urandom(6).hex()}")
     try:
         os.mkdir(folder, 0o700)
     except OSError:

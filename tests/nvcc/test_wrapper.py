@@ -257,6 +257,19 @@ def test_options_in_a_file_that_a_variable_names(project: Project) -> None:
     assert ".entry" in project.read("k.out")
 
 
+@pytest.mark.parametrize("name", ["a,b", "a\\b", 'a"b', "a b'c"])
+def test_options_in_files_where_temporary_files_have_odd_names(project: Project, name: str) -> None:
+    project.write("inner", "--ccc-off -DV=1")
+    project.write("outer", "--options-file inner")
+    project.write("s.cu", "int v = V;\n")
+    temporary = project.folder / name
+    temporary.mkdir()
+    for words, flags in ((["-optf", "outer"], ""), ([], "-optf inner")):
+        told = {"TMPDIR": str(temporary), "NVCC_APPEND_FLAGS": flags}
+        assert "int v = 1;" in project("s.cu", ARCH, "-E", *words, **told)
+    assert os.listdir(temporary) == []
+
+
 def test_an_option_of_ours_changes_nothing_else_in_a_file(project: Project) -> None:
     project.write("s.cu", "#define S(x) #x\n#define T(x) S(x)\n#pragma message(T(V))\n")
     for value, seen in {r"\"hi\"": "hi", r'"a\"b"': "ab", "'a'": "'a'"}.items():
