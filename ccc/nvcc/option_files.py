@@ -6,10 +6,12 @@ quotes are lost. So what is not ours goes to it as it stands there, letter for l
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from ccc.errors import CccError
 from ccc.files import put_text, read_text
@@ -102,12 +104,15 @@ def _copies(names: str, folder: str) -> list[str]:
 
 
 def _copy(name: str, folder: str) -> str:
-    """The file itself, or if it or one in it holds options of ours, a copy without these."""
-    if not os.path.isfile(name):
+    """The file itself, or if it or one in it holds options of ours, a copy without these.
+
+    Also of a pipe, which nobody can read again.
+    """
+    if not _is_read(name):
         return name
-    text = read_text(name)
+    text = _text(name)
     changed = without_ours(text, name, folder)
-    if changed == text:
+    if changed == text and os.path.isfile(name):
         return name
     copy = os.path.join(folder, f"options-{len(os.listdir(folder))}")
     put_text(copy, changed)
@@ -117,14 +122,27 @@ def _copy(name: str, folder: str) -> str:
 def _held(names: str, depth: int) -> list[str]:
     """The words of some files of options; none where nvcc will say that there is no such file."""
     words: list[str] = []
-    for name in filter(os.path.isfile, names.split(",")):
+    for name in filter(_is_read, names.split(",")):
         if depth == _DEEPEST:
             raise SettingsError(
                 f"{name}: files of options name each other more than {_DEEPEST} deep; "
                 "does one name itself?"
             )
-        words += expanded(split(read_text(name), name), depth + 1)
+        words += expanded(split(_text(name), name), depth + 1)
     return words
+
+
+def _is_read(name: str) -> bool:
+    """Whether there is something for nvcc to read."""
+    return os.path.isfile(name) or Path(name).is_fifo()
+
+
+def _text(name: str) -> str:
+    """What a file holds, or a pipe held when it was read."""
+    return read_text(name) if os.path.isfile(name) else _drained(name)
+
+
+_drained = functools.cache(read_text)
 
 
 def _words(text: str, place: str) -> list[tuple[str, tuple[int, int]]]:

@@ -72,9 +72,8 @@ def without_ours(environment: Mapping[str, str], folder: str) -> dict[str, str]:
     """
     changed = {}
     for name in (PREPENDED, APPENDED):
-        text = environment.get(name, "")
-        held = option_files.expanded(option_files.split(text, name))
-        if any(word.startswith(OURS) for word in held):
+        if text := environment.get(name):
+            option_files.expanded(option_files.split(text, name))  # some may name each other
             changed[name] = option_files.without_ours(text, name, folder)
     return {**environment, **changed}
 

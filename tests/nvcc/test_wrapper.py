@@ -244,6 +244,18 @@ def test_options_in_a_file(project: Project) -> None:
     assert ".entry" in project.read("k.out")
 
 
+@pytest.mark.parametrize("ours", ["--ccc-off", ""])
+def test_options_in_a_pipe(project: Project, ours: str) -> None:
+    """It can be read but once."""
+    project.write("s.cu", "int v = V;\n")
+    pipe = project.folder / "pipe"
+    os.mkfifo(pipe)
+    for named, flags in ((["-optf", "pipe"], ""), ([], "-optf pipe")):
+        with subprocess.Popen(["sh", "-c", f"echo -DV=1 {ours} >{pipe}"]):
+            said = project("s.cu", ARCH, "-E", *named, NVCC_APPEND_FLAGS=flags)
+        assert "int v = 1;" in said
+
+
 def test_options_in_a_file_that_a_variable_names(project: Project) -> None:
     project.write("my options", "--ccc-strategy=queue -ptx --ccc-report=r.json")
     flags = '--options-file="my options"'
@@ -264,9 +276,9 @@ def test_options_in_files_where_temporary_files_have_odd_names(project: Project,
     project.write("s.cu", "int v = V;\n")
     temporary = project.folder / name
     temporary.mkdir()
-    for words, flags in ((["-optf", "outer"], ""), ([], "-optf inner")):
+    for named, flags in ((["-optf", "outer"], ""), ([], "-optf inner")):
         told = {"TMPDIR": str(temporary), "NVCC_APPEND_FLAGS": flags}
-        assert "int v = 1;" in project("s.cu", ARCH, "-E", *words, **told)
+        assert "int v = 1;" in project("s.cu", ARCH, "-E", *named, **told)
     assert os.listdir(temporary) == []
 
 
