@@ -35,14 +35,34 @@ def _may_be_written(place: str) -> bool:
 
 
 def _temporary() -> str | None:
-    """A folder that nobody else can have made, or can write; None if there is no such one."""
-    place = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"ccc-{os.geteuid()}")
+    """A folder that nobody else can have made, or can write; None if there is no such one.
+
+    Where somebody has taken its name, it has one that nobody can know before, and is found by that
+    in the next run.
+    """
+    base = os.environ.get("TMPDIR") or "/tmp"
+    usual = f"ccc-{os.geteuid()}"
     try:
+        if _is_own(os.path.join(base, usual)):
+            return os.path.join(base, usual)
+        others = sorted(name for name in os.listdir(base) if name.startswith(f"{usual}."))
+        others.append(f"{usual}.{os.urandom(6).hex()}")
+        places = (os.path.join(base, name) for name in others)
+        return next(filter(_is_own, places), None)
+    except OSError:
+        return None
+
+
+def _is_own(place: str) -> bool:
+    """Whether nobody else can write a folder, which is made where there is none.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    try:  # noqa: SIM105 - contextlib takes time to load
         os.mkdir(place, stat.S_IRWXU)
     except FileExistsError:
         pass
-    except OSError:
-        return None
     found = os.lstat(place)
-    is_own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
-    return place if is_own and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else None
+    is_owner = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+    return is_owner and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -179,7 +179,7 @@ def test_who_may_not_write_his_own_cache_has_one_among_temporary_files(
     assert files.folder() == Path("elsewhere").resolve()
 
 
-@pytest.mark.parametrize("make", ["writable", "link"])
+@pytest.mark.parametrize("make", ["writable", "link", "file"])
 def test_a_folder_that_somebody_else_may_write_is_no_cache(
     make: str, cannot_be_written: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -190,7 +190,16 @@ def test_a_folder_that_somebody_else_may_write_is_no_cache(
     cannot_be_written.append(str(home))
     if make == "link":
         place.symlink_to(home)
+    elif make == "file":
+        place.touch()
     else:
         place.mkdir()
         place.chmod(0o777)
+    beside = files.folder()
+    assert beside.parent == tmp_path
+    assert beside.name.startswith(f"ccc-{os.geteuid()}.")
+    assert beside.stat().st_mode & 0o777 == 0o700
+    (tmp_path / f"ccc-{os.geteuid()}.").symlink_to(home)
+    assert files.folder() == beside  # in the next run, too
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
     assert files.folder() == home / ".cache/ccc"
