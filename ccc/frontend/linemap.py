@@ -9,7 +9,8 @@ from __future__ import annotations
 import posixpath
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import partial
 from typing import NamedTuple
 
 _LINE_MARKER = re.compile(
@@ -18,6 +19,9 @@ _LINE_MARKER = re.compile(
 )
 """What stands behind spaces in a line of its own; a pattern that begins with a character is found
 much faster than one that begins with a line."""
+MOST_READ = 1 << 20
+"""Bytes up to which all of the user's files are read, which takes a second; of what is in some
+libraries the parser does not come to an end."""
 _UNNAMED = "<unnamed>"  # what messages call the file of #line 5 ""
 _FIRST_HEADER = "cuda_runtime.h"  # nvcc includes it into everything
 
@@ -63,14 +67,27 @@ class LineMap:
     def user_ranges(self, offsets: list[int]) -> list[tuple[int, int]]:
         """The byte ranges of the user's own files.
 
-        A file that holds one of ``offsets`` counts as the user's, whatever its marker says.
+        A file that holds one of ``offsets`` counts as the user's, whatever its marker says. Where
+        the user's are very long, as with a library's headers that ``-I`` names, those beside such
+        files count alone, or else these.
         """
         wanted = {self.chunk(offset).file for offset in offsets}
-        return [
-            (chunk.start, chunk.end)
+        own = [
+            chunk
             for chunk in self.chunks
             if chunk.start < chunk.end and (not chunk.system or chunk.file in wanted)
         ]
+        for counts in (partial(_is_beside, files=wanted), wanted.__contains__):
+            if sum(chunk.end - chunk.start for chunk in own) > MOST_READ:
+                own = [chunk for chunk in own if counts(chunk.file)]
+        return [(chunk.start, chunk.end) for chunk in own]
+
+
+def _is_beside(file: str, files: Collection[str]) -> bool:
+    """Whether a file stands in the folder of one of some, or in one within that."""
+    folders = {posixpath.dirname(one) for one in files}
+    own = posixpath.dirname(file)
+    return own in folders or any(one and own.startswith(f"{one}/") for one in folders)
 
 
 def _chunks(code: bytes, filename: str) -> list[Chunk]:
