@@ -262,7 +262,7 @@ for (;;) x++;
 
 
 @pytest.mark.parametrize(
-    ("most", "read"), [(1 << 20, "Own Large x++"), (100, "Own x++"), (40, "x++"), (0, "x++")]
+    ("most", "read"), [(1 << 20, "Own Large x++"), (60, "Own x++"), (40, "x++"), (0, "x++")]
 )
 def test_of_a_large_library_nothing_is_read(
     most: int, read: str, monkeypatch: pytest.MonkeyPatch
