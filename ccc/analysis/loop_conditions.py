@@ -275,6 +275,11 @@ class LoopConditions:
             self._writers[load] = self._writers_of(load)
         return self._writers[load]
 
+    @cached_property
+    def _writing(self) -> list[Instruction]:
+        """What of the loop may write memory."""
+        return [i for i in self.body if i.effects & (Effect.WRITE | Effect.CALL)]
+
     def _writers_of(self, load: Instruction) -> Sequence[Instruction]:
         """What of the loop may write what a load or a call reads, so that a value comes through
         memory."""
@@ -284,10 +289,9 @@ class LoopConditions:
         if not looks or "nc" in load.modifiers or load.space == "param":
             return ()
         own = load.space == "local"
-        writers = (i for i in self.body if i.effects & (Effect.WRITE | Effect.CALL))
         return [
             i
-            for i in writers
+            for i in self._writing
             if (own and (i.space in ("local", "") or i.effects & Effect.CALL))
             or (not own and self.facts.memory.conflict([i], [load]))
         ]
