@@ -17,6 +17,7 @@ from ccc.compiler import lines
 from ccc.compiler.launched import large_blocks
 from ccc.compiler.learned import as_marked, is_carried, learned
 from ccc.compiler.made import INSTEAD, NOTHING, why_not
+from ccc.compiler.names_of_file import as_in
 from ccc.compiler.said import SEVERITIES, DevicePass, Remarks
 from ccc.errors import CccError, Span, render
 from ccc.files import read_text
@@ -106,7 +107,7 @@ class _Unit:
     """A source that is compiled, perhaps several times: fields as the arguments of ``translate``.
 
     ``left`` are the annotations that are marked no more; ``places`` is where all of them stand;
-    ``known`` is what became of kernels so far.
+    ``known`` is what became of kernels so far, and ``first`` the PTX that was made first.
     """
 
     annotated: source.Annotated
@@ -120,6 +121,7 @@ class _Unit:
     places: dict[int, Place] = field(default_factory=dict)
     known: Earlier | None = None
     known_original: str = ""
+    first: str = ""
 
     def mark(self, values: Collection[int]) -> source.Marked:
         """The source with markers, and values for the variables of some loops."""
@@ -128,16 +130,22 @@ class _Unit:
     def original(self) -> str:
         """What the compiler makes of the source without annotations."""
         if not self.known_original:
-            ptx = self.compiler(source.strip(self.annotated.text), True)
+            ptx = self._compiled(source.strip(self.annotated.text), again=True)
             self.known_original = ptx if self.keeps_lines else lines.split(ptx)[0]
         return self.known_original
+
+    def _compiled(self, text: str, *, again: bool) -> str:
+        """What the compiler makes of a source, with the names that it made at first."""
+        ptx = self.compiler(text, again)
+        self.first = self.first or ptx
+        return as_in(self.first, ptx)
 
     def tried(self, values: frozenset[int], again: bool, compiled: str | None = None) -> _Tried:
         """Compile and transform it as it is marked; ``compiled`` is what comes of it, if known."""
         options, trial, marked = self.options, replace(self.done), self.mark(values)
         if compiled is None and self.known:
             self.known.forget()
-        compiled = compiled or as_comments(self.compiler(marked.text, again))
+        compiled = compiled or as_comments(self._compiled(marked.text, again=again))
         ptx, table = compiled, lines.LineTable(compiled)
         if not self.keeps_lines:
             ptx, table = lines.split(compiled)
