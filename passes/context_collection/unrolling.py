@@ -64,10 +64,13 @@ def _is_unrolled_right(loop: Loop, facts: Facts) -> bool:
 
 def _makes_first(loop: Loop, ends: Induction, facts: Facts) -> frozenset[Operand] | None:
     """The numbers that what the counter begins with is made from, by sums and by products, of
-    which no literals are more than those of a row."""
+    which no literals are more than those of a row, and in no loop, which repeats them."""
     factors: dict[Instruction, int] = {}
 
-    def parts(maker: Instruction, _: Register) -> Iterable[Operand] | None:
+    def parts(maker: Instruction, made: Register) -> Iterable[Operand] | None:
+        around = (one for one in facts.loops if facts.homes[maker] in one.blocks)
+        if any(made in facts.liveness.live_in(one.header) for one in around):
+            return None
         if maker.name in SCALES:
             known = [facts.literal(one) for one in maker.operands[1:3]]
             factors[maker] = math.prod(one.integer or 1 for one in known if one is not None)

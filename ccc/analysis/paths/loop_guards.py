@@ -47,7 +47,8 @@ class _Guard:
 
     def implies(self, ends: Induction) -> bool:
         """Whether the loop is only come to where its counter has not come to its bound."""
-        branch = self._own[-1] if self._own else None
+        last = [one for one in self._own if one.is_terminator]  # a jump may follow a branch
+        branch = last[0] if last else None
         if branch is None or branch.guard is None or not branch.target:
             return False
         ways = {way for way in self.facts.graph.successors(self._label) if self._is_before(way)}
