@@ -25,7 +25,7 @@ from ccc.frontend import marking as source
 from ccc.frontend.annotations import Annotation
 from ccc.frontend.syntax import Home
 from ccc.ir.arm_markers import as_comments
-from ccc.ir.markers import WHOLE_KERNEL, identifiers
+from ccc.ir.markers import WHOLE_KERNEL, identifiers, with_code
 from ccc.options import Options
 from ccc.remark import DECLINED, OF_ALL_PATHS, Remark
 
@@ -298,8 +298,8 @@ def _without_code(marked: source.Marked, ptx: str, name: str) -> list[CccError]:
     Headers may well hold functions that a source has no use for.
     """
     annotations = marked.annotations
-    kept = identifiers(ptx)
-    used = {a.home for a in annotations if a.id in kept}
+    kept = with_code(ptx)
+    used = {a.home for a in annotations if a.id in identifiers(ptx)}
     gone = [a for a in annotations if a.id not in kept]
     found = [CccError(f"{NEVER_TAKEN}{_in(a.home)}", a.span) for a in gone if a.loop in kept]
     firsts = {a.home: a for a in reversed(annotations) if a.span.file == name}
@@ -433,7 +433,7 @@ def _refused(annotations: Sequence[Annotation], remarks: Remarks, marked: str) -
     applied = {remark.position for remark in told if remark.applied}
     refused = {remark.position for remark in told} - applied
     left = {a.id for a in annotations if a.span in refused}
-    gone = {a.id for a in _paths(annotations)} - identifiers(marked)
+    gone = {a.id for a in _paths(annotations)} - with_code(marked)
     for loop in reversed(annotations):  # inner loops first
         held = _held(loop, annotations)
         if loop.directive != "for" or not (left | gone).issuperset(held):

@@ -57,6 +57,7 @@ _ASSEMBLY = re.compile(
     r"|static __attribute__\(\(shared\)\) volatile char ccc_marker_\w+; "
 )
 _IDENTIFIER = re.compile(rf"{MARKER_PREFIX}\w+ (\d+) ")
+_OF_CODE = re.compile(rf"{MARKER_PREFIX}(?!loop )\w+ (\d+) ")
 _POINTER = re.compile(r'^ ?asm volatile\("// ccc\.apart .*:: "l"\((.*)\)\);')
 _CONSTRAINT = re.compile(r"asm operand type size\(\d+\) does not match .* by constraint 'l'")
 _UNSAFE = re.compile(rb"[^A-Za-z0-9_./+()-]")
@@ -121,6 +122,11 @@ def parse_marker(comment: str) -> Marker | None:
 def identifiers(ptx: str) -> set[int]:
     """Those of all markers in PTX, as compilers write them."""
     return {int(number) for number in _IDENTIFIER.findall(ptx)}
+
+
+def with_code(ptx: str) -> set[int]:
+    """Those of which some code is left: the marker before a loop stays where no turn does."""
+    return {int(number) for number in _OF_CODE.findall(ptx)}
 
 
 def hide_markers(said: str) -> str:

@@ -87,6 +87,7 @@ __global__ void idle(const int *__restrict__ deg, const int *w, int *__restrict_
 }
 """
 """The branch in the loop is never taken, and no code is left of it."""
+NO_TURN = NEVER.replace("ccc if", "ccc while").replace("if (i >= n) return;", "while (i >= n) ++s;")
 NOTHING_INSIDE = (
     ":17:5: warning: no annotated path stands inside this loop, nor in what it calls, so that there"
 )
@@ -129,8 +130,8 @@ def made(source: str, compiler: Compiler) -> tuple[dict[str, str], DevicePass, i
 
 @pytest.mark.parametrize(
     "source",
-    [LEAF + SERVED + IDLE, LEAF + SERVED + OFTEN, LEAF + SERVED + NEVER],
-    ids=["no path", "a path is left", "no code is left of a path"],
+    [LEAF + SERVED + one for one in (IDLE, OFTEN, NEVER, NO_TURN)],
+    ids=["no path", "a path is left", "no code is left of a path", "a loop never turns"],
 )
 def test_a_loop_whose_paths_are_not_applied_is_as_the_compiler_makes_it(
     source: str, compiler: Compiler
