@@ -10,14 +10,20 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from ccc.analysis.cfg import reachable
-from ccc.analysis.constant_trip_count import trip_count
+from ccc.analysis.constant_trip_count import only_exit, trip_count
+from ccc.analysis.defuse import trace
 from ccc.analysis.divergence import Divergence
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.lane_strides import is_coarse, lane_strides
 from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Register
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import COMMON_SPACES
+
+
+_ORDERED = ("lt", "le", "gt", "ge")
+_BLOCKS = "%ctaid"
 
 
 class LikelyDivergence(Divergence):
@@ -54,15 +60,33 @@ class WithinBounds(LikelyDivergence):
     """The same of the lanes that are within the bounds of what all share out, as ``i < n`` is for
     all but those of the last warp."""
 
+    def __init__(self, facts: Facts):
+        self._facts = facts
+        super().__init__(facts)
+
     def agrees(self, instruction: Instruction) -> bool:
         """Whether the result agrees although operands differ."""
         return self._is_of_bounds(instruction) or super().agrees(instruction)
 
     def _is_of_bounds(self, instruction: Instruction) -> bool:
-        """Whether it compares what moves from lane to lane with what all have, and no constant."""
-        strides = [self._strides.get(register) for register in instruction.used()]
-        is_known = len(strides) == 2 and None not in strides
-        return instruction.name == "setp" and is_known and 0 in strides
+        """Whether it tells the order of what moves from lane to lane and what all have, which is no
+        constant."""
+        if instruction.name != "setp" or instruction.modifiers[0] not in _ORDERED:
+            return False
+        strides = {register: self._strides.get(register) for register in instruction.used()}
+        moving = [register for register, stride in strides.items() if stride != 0]
+        is_known = len(strides) == 2 and None not in strides.values()
+        return is_known and len(moving) == 1 and self._is_shared_out(moving[0])
+
+    def _is_shared_out(self, number: Register) -> bool:
+        """Whether a number is not one of the threads of a block alone, which comes again."""
+        makers = self._facts.makers
+        found = trace([number], makers, lambda maker, _: maker.used()) or ()
+        every = [makers.get(one, ()) for one in found if isinstance(one, Register)]
+        return any(
+            len(made) > 1 or any(s.name.startswith(_BLOCKS) for one in made for s in one.specials())
+            for made in every
+        )
 
 
 class TurnDivergence(Divergence):
@@ -105,6 +129,13 @@ def turns_likely_agree(loop: Loop, facts: Facts) -> bool:
 def go_round_alike(loop: Loop, facts: Facts) -> bool:
     """The same, or whether its turns are a constant."""
     return trip_count(loop, facts) is not None or turns_likely_agree(loop, facts)
+
+
+def begin_alike(loop: Loop, facts: Facts) -> bool:
+    """Whether the lanes of a warp likely begin each iteration of a loop together, but for those
+    that are beyond its bound."""
+    divergent = WithinBounds.of(facts).divergent_branches
+    return only_exit(loop, facts) is not None and facts.deciding(loop).isdisjoint(divergent)
 
 
 def likely_taken_together(

@@ -10,9 +10,18 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.idle_markers import all_idle
 from ccc.errors import CccError
 from ccc.ir.comparisons import separate_comparisons
-from ccc.ir.markers import ARMS
+from ccc.ir.markers import ARMS, LOOPS, UNROLLS
 from ccc.ir.nodes import Function, FunctionText
 from ccc.parse import parse_function, parse_module
+from ccc.ptx.directives import NO_UNROLL
+
+_OWN = " ".join(f"{clause}={value}" for clause, value in UNROLLS.items())
+_KEPT_ROLLED = re.compile(
+    rf"^[ \t]*{re.escape(NO_UNROLL)}\n((?:[ \t]*//[^\n]*\n)*?"
+    rf"[ \t]*// ccc\.(?:{'|'.join(LOOPS)}) (?![^\n]* {_OWN}\b)[^\n]*\n)",
+    re.MULTILINE,
+)
+"""What keeps a loop from being unrolled for the sake of its annotation alone."""
 
 
 @lru_cache(maxsize=1)
@@ -41,6 +50,12 @@ def _read(piece: FunctionText) -> Function:
 def taken_out(ptx: str, left: Collection[int]) -> str:
     """PTX without the markers of some annotations, whatever these have changed."""
     return _markers(left).sub("", ptx)
+
+
+def free_to_unroll(function: str) -> str:
+    """The text of a function of which nothing is transformed, where ptxas may unroll its annotated
+    loops as it may those of the source: other copies of their annotations are applied."""
+    return _KEPT_ROLLED.sub(r"\1", function)
 
 
 def _markers(left: Collection[int]) -> re.Pattern[str]:

@@ -51,6 +51,10 @@ ASKED = Options(strategy=COLLECT)
         ("m", "if (i >= m) continue;", True),
         ("deg[i]", "if (i >= m) continue;", False),
         ("300", "if (s > 0.5f)", False),
+        ("300", "if ((i & 63) != m) continue;", False),
+        ("300", "if (i != m) continue;", False),
+        ("300", "if (threadIdx.x >= m) continue;", False),
+        ("300", "if (s < 0.2f) break; if (i >= m) continue;", False),
         ("300", "if (s > 0.5f) continue;", False),
     ],
 )

@@ -115,6 +115,11 @@ def functions(ptx: str) -> dict[str, str]:
     return {piece.name: piece.text for piece in parse_module(ptx).functions}
 
 
+def lines(text: str) -> list[str]:
+    """Those of PTX with code; a marker that is left is a comment."""
+    return [one for one in text.splitlines() if one.partition("//")[0].strip()]
+
+
 def made(source: str, compiler: Compiler) -> tuple[dict[str, str], DevicePass, int]:
     """The functions after all passes, what there is to say, and how often it was compiled."""
     asked: list[str] = []
@@ -140,6 +145,32 @@ def test_a_loop_whose_paths_are_not_applied_is_as_the_compiler_makes_it(
     code, _, _ = made(source, compiler)
     changed = [name for name in plain if code[name] != plain[name]]
     assert ["served" in name for name in changed] == [True]
+
+
+COPIES = """
+template <bool has> __global__ void of(const int *__restrict__ a, const int *b, int *y, int n) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        int s = a[i] * 3;
+        if constexpr (has) s = leaf(b, s);
+        y[i] = s;
+    }
+}
+template __global__ void of<false>(const int *, const int *, int *, int);
+template __global__ void of<true>(const int *, const int *, int *, int);
+"""
+
+
+@pytest.mark.parametrize("own", ["", "    #pragma unroll 1\n"])
+def test_a_copy_of_a_loop_without_its_path_may_be_unrolled_as_the_compilers(
+    own: str, compiler: Compiler
+) -> None:
+    """Where another one is applied, so that both are compiled with markers."""
+    source = LEAF + COPIES.replace("    for", f"{own}    for")
+    plain, code = functions(compiler(strip(source))), made(source, compiler)[0]
+    changed = [name for name in plain if lines(code[name]) != lines(plain[name])]
+    assert len(changed) == 1
+    assert "Lb1E" in changed[0]
 
 
 def test_a_loop_that_holds_no_path_is_warned_of(compiler: Compiler) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.likeness import go_round_alike, likely_taken_together
+from ccc.analysis.likeness import begin_alike, go_round_alike, likely_taken_together
 from ccc.analysis.paths.continuation import is_cheap
 from ccc.analysis.paths.locate import INNER_LOOPS, extent
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath
@@ -30,5 +30,6 @@ def _is_full(path: FoundPath, around: FoundLoop, facts: Facts) -> bool:
     return (
         inside == {path.marker.identifier}
         and go_round_alike(inner, facts)
+        and begin_alike(around.loop, facts)
         and likely_taken_together(path.entry, around.loop, facts, within_bounds=True)
     )
