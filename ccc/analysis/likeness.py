@@ -21,7 +21,6 @@ from ccc.ir.operands import Register
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import COMMON_SPACES
 
-
 _ORDERED = ("lt", "le", "gt", "ge")
 _BLOCKS = "%ctaid"
 
