@@ -15,7 +15,6 @@ from ccc.compiler.module import ModuleContext
 from ccc.compiler.other_arms import short_ones_need_nothing, with_others_in_mind
 from ccc.compiler.outcome import FunctionOutcome, Outcomes
 from ccc.compiler.requests import Requests
-from ccc.compiler.unmarking import free_to_unroll
 from ccc.diagnostics import complaints
 from ccc.errors import CccError, render
 from ccc.garbage import looking_seldom
@@ -228,8 +227,6 @@ class _Rewriting:
             if outcome.text is not None:
                 piece.text = outcome.text
                 declared[piece.name] = outcome.declarations
-            else:
-                piece.text = free_to_unroll(piece.text)
             if marked or outcome.inlined:
                 outcomes.append(outcome)
         _declare(module, declared)

@@ -97,7 +97,7 @@ def translate(
         if options.mark_only or not now.refused or options.profile:
             done.original = unit.known_original
             _add_alternatives(all_marked, output, options, unit.places, done)
-            return now.ptx  # what is left alone is counted all the same
+            return now.final  # what is left alone is counted all the same
         unmarked = now.without_refused
         unit.left |= now.refused
 
@@ -218,6 +218,23 @@ class _Tried:
         """What the compiler would make of it without the markers of those; None if it has to be
         asked."""
         return _without_markers(self.compiled, self.refused)
+
+    @property
+    def final(self) -> str:
+        """The PTX after all passes, in which what none of these has changed is unrolled as in the
+        source."""
+        from ccc.compiler.unmarking import free_to_unroll  # noqa: PLC0415 - loaded by transform
+        from ccc.parse import parse_module  # noqa: PLC0415
+
+        told = self.done.remarks.items()
+        applied = {name for name, mine in told if any(one.applied for one in mine)}
+        if not applied:  # else nothing is marked any more
+            return self.ptx
+        module = parse_module(self.ptx)
+        for piece in module.functions:
+            if piece.name not in applied:
+                piece.text = free_to_unroll(piece.text)
+        return module.text
 
     @property
     def missed(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ccc.analysis.likeness import likely_taken_together
 from ccc.analysis.paths.induction import (
     BEFORE_IT,
     COUNT_TURNS,
@@ -20,7 +21,7 @@ from ccc.analysis.paths.induction import (
 )
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.passes.choice.beside import know_others
-from ccc.passes.choice.chosen import LEAVE, TOO_SHORT, Chosen
+from ccc.passes.choice.chosen import LEAVE, MARK_BRANCH, TOO_SHORT, Chosen
 from ccc.passes.choice.exchange import ADAPTIVE
 from ccc.passes.choice.inner_loops import SHARED_OUT
 from ccc.passes.choice.nesting import (
@@ -83,7 +84,15 @@ def _tell(one: Collectable, chosen: Chosen, kernel: Kernel, *, is_asked: bool) -
     is_short = TOO_SHORT in chosen.reason(kernel)
     hint = "" if chosen.cost.lanes.agree else _to_share_out(unshared, is_short=is_short)
     chosen.is_wanted |= bool(hint)
+    if chosen.cost.lanes.agree and _stands_in_a_branch(one.path, kernel):
+        chosen.instead = MARK_BRANCH
     one.record.leave_alone(chosen.reason(kernel) + hint)
+
+
+def _stands_in_a_branch(path: Path, kernel: Kernel) -> bool:
+    """Whether lanes of a warp that have an iteration likely begin a loop without others."""
+    around, facts = path.loop.loop, kernel.facts
+    return path.repeats and not likely_taken_together(path.entry, around, facts, within_bounds=True)
 
 
 def _search(loop: AnnotatedLoop, paths: Sequence[Path], kernel: Kernel) -> StrategySearch:

@@ -36,6 +36,7 @@ BY_POINTER = "a function called by a pointer"
 SO_FAR = "as far as is known"
 """Where nobody has told lanes or turns: what is expected of two cases is no bound."""
 REMOVE = "remove the annotation"
+MARK_BRANCH = f'mark the branch that it stands in "ccc if" in its place, or {REMOVE}'
 ANYWAY = "does it all the same"
 LOSES = f"{ANYWAY}, and would be slower"
 TELL = "tell with prob(share) or a profile"
@@ -82,6 +83,7 @@ class Chosen:
         crowded: the strategies whose stacks do not fit for another path of the annotation.
         is_wanted: whether the annotation serves all the same, since something else is told to be
             missing, or since another path needs it, or is worth it.
+        instead: what is to be done where nothing is gained.
         waits: whether the loop as it was waits for memory, and not for lanes.
         iterations: those that a profile counted for a thread, in the mean.
         if_short: the same if loops in it go round seldom; empty if its length is no guess.
@@ -103,6 +105,7 @@ class Chosen:
     copies: int = 1
     crowded: Collection[str] = ()
     is_wanted: bool = False
+    instead: str = REMOVE
     waits: bool = False
     iterations: float | None = None
     if_short: Mapping[str, float] = field(default_factory=dict)
@@ -314,7 +317,7 @@ class Chosen:
         insist = f"strategy({name}) insists{beside}"
         loses = is_barred or self._gains_nothing(name) or not self._serves_all(name)
         loses |= self.is_little and not self.is_known
-        instead = "" if self.is_wanted else REMOVE
+        instead = "" if self.is_wanted else self.instead
         if loses and self._is_empty:
             return instead
         if not (loses and self.is_known):
