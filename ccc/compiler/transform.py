@@ -26,6 +26,7 @@ from ccc.options import AUTO, Options
 from ccc.parse import NotRepresentable, parse_module
 from ccc.passes import PIPELINE
 from ccc.passes.launch_shape import known_block_size
+from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import SHARING
 from ccc.pipeline import InlinedCall, Kernel, KernelRecord, Pass, PathRecord, Record
 from ccc.remark import Remark, Report, report
@@ -322,7 +323,9 @@ def _take_back(kernel: Kernel, records: Sequence[Record]) -> None:
     of_kernel = [one for one in records if isinstance(one, KernelRecord) and one.applied]
     inside = [one for one in records if isinstance(one, PathRecord)]
     option = kernel.options.strategy
-    insists = option != AUTO and not any(option in one for one in kernel.withdrawn.values())
+    insists = option not in (AUTO, LEAVE.name) and not any(
+        option in one for one in kernel.withdrawn.values()
+    )
     if insists or any(one.applied for one in inside):
         return
     able = any(one.reason is None and _has_room(one) for one in inside)

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ccc.compiler import lines
 from ccc.compiler.launched import large_blocks
-from ccc.compiler.learned import as_marked, is_carried, learned
+from ccc.compiler.learned import as_marked, learned
 from ccc.compiler.made import INSTEAD, NOTHING, why_not
 from ccc.compiler.names_of_file import as_in
+from ccc.compiler.refused import carried_in, held_by, paths_of, refused_in, standing
 from ccc.compiler.said import SEVERITIES, DevicePass, Remarks
 from ccc.errors import CccError, Span, render
 from ccc.files import read_text
@@ -32,7 +33,6 @@ from ccc.remark import DECLINED, OF_ALL_PATHS, Remark
 if TYPE_CHECKING:
     from ccc.compiler.blame import Blame
     from ccc.compiler.earlier import Earlier
-    from ccc.compiler.serving import Standing
     from ccc.profile.match import Place
 
 LTO_REFUSED = (
@@ -182,8 +182,8 @@ class _Unit:
         self, marked: source.Marked, compiled: str, values: frozenset[int], remarks: Remarks
     ) -> None:
         """Begin to compile what is asked for next, if no more is refused once that is weighed."""
-        refused = _refused(marked.annotations, remarks, compiled)
-        is_last = not refused or self.options.profile or _carried(marked.annotations, remarks)
+        refused = refused_in(marked.annotations, remarks, compiled)
+        is_last = not refused or self.options.profile or carried_in(marked.annotations, remarks)
         if self.begin and not is_last and _without_markers(compiled, refused) is None:
             self.begin(self.annotated.mark(without=self.left | refused, values=values).text)
 
@@ -211,7 +211,7 @@ class _Tried:
     @property
     def refused(self) -> set[int]:
         """The annotations that no copy of their code could be transformed for."""
-        return _refused(self.marked.annotations, self.done.remarks, self.compiled)
+        return refused_in(self.marked.annotations, self.done.remarks, self.compiled)
 
     @property
     def without_refused(self) -> str | None:
@@ -245,7 +245,7 @@ class _Tried:
     @property
     def carried(self) -> frozenset[int]:
         """The loops of paths that were left since the next iteration seems to need a value."""
-        return _carried(self.marked.annotations, self.done.remarks)
+        return carried_in(self.marked.annotations, self.done.remarks)
 
 
 def _without_advice(remarks: Remarks, warned: Collection[Span | None]) -> Remarks:
@@ -334,10 +334,10 @@ def _without_code(marked: source.Marked, ptx: str, name: str) -> list[CccError]:
 def _idle(annotations: Sequence[Annotation], kept: Collection[int], ptx: str) -> list[Annotation]:
     """The loops that hold no path, by the text and in the PTX."""
     loops = [a for a in annotations if a.directive == "for" and a.id in kept]
-    empty = [loop for loop in loops if not _held(loop, annotations)]
-    paths = [a.id for a in _paths(annotations)]
+    empty = [loop for loop in loops if not held_by(loop, annotations)]
+    paths = [a.id for a in paths_of(annotations)]
     try:
-        return [loop for loop in empty if not _standing(ptx).may_hold(loop.id, paths)]
+        return [loop for loop in empty if not standing(ptx).may_hold(loop.id, paths)]
     except CccError:  # that it cannot be read is told elsewhere
         return []
 
@@ -442,58 +442,6 @@ def _but_numbers(diagnostic: str) -> tuple[str, str]:
     """A diagnostic by its place, and what it says there."""
     place, sign, text = diagnostic.partition(": ")
     return place, re.sub(rf"\d+|{OF_ALL_PATHS}", "", text) if sign else text
-
-
-def _refused(annotations: Sequence[Annotation], remarks: Remarks, marked: str) -> set[int]:
-    """The annotations that no copy of their code could be transformed for, in ``marked`` PTX."""
-    told = [remark for mine in remarks.values() for remark in mine]
-    applied = {remark.position for remark in told if remark.applied}
-    refused = {remark.position for remark in told} - applied
-    left = {a.id for a in annotations if a.span in refused}
-    gone = {a.id for a in _paths(annotations)} - with_code(marked)
-    for loop in reversed(annotations):  # inner loops first
-        held = _held(loop, annotations)
-        if loop.directive != "for" or not (left | gone).issuperset(held):
-            continue
-        elsewhere = {a.span for a in _paths(annotations) if a.loop in (None, loop.loop)} & applied
-        if not (elsewhere and _serves(loop, elsewhere, remarks, marked)):
-            left |= {loop.id} | gone.intersection(held)
-    return left
-
-
-def _paths(annotations: Sequence[Annotation]) -> list[Annotation]:
-    return [a for a in annotations if a.directive not in ("for", "grid_stride")]
-
-
-def _held(loop: Annotation, annotations: Sequence[Annotation]) -> list[int]:
-    """The annotations whose innermost annotated loop a loop is, by the text."""
-    return [a.id for a in annotations if a.loop == loop.id]
-
-
-def _serves(loop: Annotation, paths: Collection[Span], remarks: Remarks, marked: str) -> bool:
-    """Whether some of the paths were transformed where a loop is, such as those of functions that
-    were inlined into it."""
-    around = _standing(marked).around(loop.id)
-    told = [remark for name in around for remark in remarks.get(name, ())]
-    return any(remark.applied and remark.position in paths for remark in told)
-
-
-@lru_cache(maxsize=1)
-def _standing(marked: str) -> Standing:
-    from ccc.compiler.serving import Standing  # noqa: PLC0415 - loaded by transform
-
-    return Standing(marked)
-
-
-def _carried(annotations: Sequence[Annotation], remarks: Remarks) -> frozenset[int]:
-    """The loops of paths that were left since the next iteration seems to need a value.
-
-    What stands in no loop of its function may be in any.
-    """
-    told = [remark for mine in remarks.values() for remark in mine]
-    places = {one.position for one in told if is_carried(one)}
-    loops = {a.loop for a in annotations if a.span in places}
-    return frozenset(a.id for a in annotations if a.id in loops or (None in loops and not a.loop))
 
 
 def _without_markers(ptx: str, left: Collection[int]) -> str | None:

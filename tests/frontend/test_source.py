@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccc.errors import Span
-from ccc.frontend import linemap
 from ccc.frontend.marking import SourceError, mark, strip
 from ccc.ir.markers import Marker, parse_marker
 
@@ -246,33 +245,6 @@ def test_preprocessed_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert [str(a.span) for a in marked.annotations] == ["k.cu:4:4", "k.cu:6:3", "k.cu:7:2"]
     assert in_assembly(marked.text).count("\n") == PREPROCESSED.count("\n")
     assert ") { asm volatile(" in marked.text
-
-
-OF_A_LIBRARY = """\
-# 1 "src/k.cu"
-# 1 "src/detail/own.cuh" 1
-struct Own { int x; };
-# 2 "src/k.cu" 2
-# 1 "/opt/large/library.h" 1
-struct Large { int x; };
-# 3 "src/k.cu" 2
-#pragma ccc for
-for (;;) x++;
-"""
-
-
-@pytest.mark.parametrize(
-    ("most", "read"), [(1 << 20, "Own Large x++"), (60, "Own x++"), (40, "x++"), (0, "x++")]
-)
-def test_of_a_large_library_nothing_is_read(
-    most: int, read: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its headers are the user's own, as far as markers tell, where -I names them."""
-    monkeypatch.setattr(linemap, "MOST_READ", most)
-    code = OF_A_LIBRARY.encode()
-    ranges = linemap.LineMap(code, "k.cu").user_ranges([code.index(b"#pragma")])
-    text = b"".join(code[begin:end] for begin, end in ranges).decode()
-    assert [one for one in ("Own", "Large", "x++") if one in text] == read.split()
 
 
 def test_a_file_may_have_no_name() -> None:
