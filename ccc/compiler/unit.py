@@ -230,7 +230,10 @@ class _Tried:
         applied = {name for name, mine in told if any(one.applied for one in mine)}
         if not applied:  # else nothing is marked any more
             return self.ptx
-        module = parse_module(self.ptx)
+        try:
+            module = parse_module(self.ptx)
+        except CccError:  # that it cannot be read is told elsewhere
+            return self.ptx
         for piece in module.functions:
             if piece.name not in applied:
                 piece.text = free_to_unroll(piece.text)

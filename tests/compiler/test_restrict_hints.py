@@ -260,7 +260,7 @@ SUMMED = """__global__ void __launch_bounds__(64) k(PARAMETER x, float *out, int
     [
         ("const float *__restrict__", '"out"'),
         ("float const *", '"out"'),
-        ("float *const", '"x" or "out"'),
+        ("float *const", '"out"'),  # which alone is stored to
     ],
 )
 def test_what_is_only_read_is_none_that_iterations_share(
