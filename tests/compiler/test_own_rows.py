@@ -37,6 +37,8 @@ TOLD = {
     "in_a_branch": ("if (w[e] > 0.5f) h[v * 4 + kind[e]] += w[e];", "h", READ),
     "column": ("h[kind[e] * n + v] += w[e];", "h", READ),
 }
+TOLD.update({f"of_{n}": (f"h[v * {n} + (e & {n - 1})] += w[e];", "h", AGAIN) for n in (8, 16, 32)})
+TOLD["of_eight_from_the_first"] = ("h[v * 8 + (e - first & 7)] += w[e];", "h", AGAIN)
 PROBED = "int s = kind[e] & 3; while (h[v * 4 + s] > 0) s = s + 1 & 3; h[v * 4 + s] = w[e];"
 TOLD["by_probing"] = (PROBED, "h", READ)
 OTHER = {

@@ -7,8 +7,9 @@
 
 Some iterations are gone through as a thread would, until the loop ends, with numbers for what is
 only known when the kernel runs: in blocks of several sizes, with small parameters, with large ones,
-and with powers of two. What is read is taken to be the same each time. So this is no proof, and
-serves for what users are told.
+and with powers of two. A loop that ends before a place comes again tells nothing where others of
+these numbers have it go on. What is read is taken to be the same each time. So this is no proof,
+and serves for what users are told.
 """
 
 from __future__ import annotations
@@ -28,20 +29,25 @@ from ccc.ptx.opcodes import CARRIES_ON, LOADS
 from ccc.ptx.operations import OF_BITS, OF_INTEGERS, RELATIONS, UNSIGNED
 from ccc.ptx.types import TYPES, number_of_type
 
-TURNS = 64
-"""So many iterations are gone through."""
+TURNS = 256
+"""So many iterations are gone through: rows of as many places are often known to be long enough."""
+SHORT = 64
+"""So many places make a short row."""
 FEW = 8
 """Fewer of them tell nothing."""
-_LAUNCH = {"%tid.x": 5, "%tid.y": 0, "%tid.z": 0, "%ctaid.x": 3, "%nctaid.x": 40, "%laneid": 5}
-"""What a thread finds in a usual launch; 1 elsewhere."""
+_LAUNCH = {"%tid.x": 4, "%tid.y": 0, "%tid.z": 0, "%ctaid.x": 3, "%nctaid.x": 40, "%laneid": 4}
+"""What a thread finds in a usual launch, with an even number, beside which there is room for what
+``thread << 6 | i`` counts; 1 elsewhere."""
 _IN_ROWS = {**_LAUNCH, "%ntid.x": 128}
 """The same in blocks of one row."""
 _ROWS, _PLANES = ((128,), (256,), (1024,)), ((32, 8), (16, 16))
 """Blocks of kernels that say nothing of theirs, and of those that ask for a second number."""
+_DRAWS = 12
+"""So often numbers are drawn until a loop does not end early."""
 _DRAWN: tuple[Callable[[int], int], ...] = (
-    lambda number: 4 + number % 64,
+    lambda number: 4 + number % 1024,
     lambda number: 10**6 + number % 10**7,
-    lambda number: 1 << 3 + number % 9,
+    lambda number: 1 << 3 + number % 10,
 )
 """Numbers that a kernel may find: small, large, and powers of two."""
 _MANY = lambda number: 10**8 + number % 10**7  # noqa: E731
@@ -83,16 +89,36 @@ def comes_again(
         launch = {**_LAUNCH, **{f"%ntid.{'xyz'[at]}": size for at, size in enumerate(block)}}
         for drawn in _DRAWN:
             try:
-                thread = _Thread(path, facts, launch, drawn)
-                places, read = _places(access, reads, thread)
+                again = _in_a_long_loop(access, reads, path, facts, launch, drawn)
             except (_Unknown, ArithmeticError, RecursionError):
                 return False
-            if len(places) >= FEW:
-                told += 1
-                again = {place for place, times in Counter(places).items() if times > 1}
-                if not again or (reads and again.isdisjoint(read)):
-                    return False
+            if again is False:
+                return False
+            told += again is not None
     return told > 0
+
+
+def _in_a_long_loop(
+    access: Instruction,
+    reads: Sequence[Instruction],
+    path: PlacedPath,
+    facts: Facts,
+    launch: Mapping[str, int],
+    drawn: Callable[[int], int],
+) -> bool | None:
+    """Whether a thread comes to an address again, where that is read if there are reads, in a loop
+    that goes on, as far as numbers can be drawn with which it does; None where it hardly begins."""
+    again: bool | None = None
+    for salt in range(_DRAWS):
+        thread = _Thread(path, facts, launch, drawn, salt=salt)
+        places, read = _places(access, reads, thread)
+        if len(places) < FEW:
+            continue
+        twice = {place for place, times in Counter(places).items() if times > 1}
+        again = bool(twice) and not (reads and twice.isdisjoint(read))
+        if again or len(places) == TURNS:
+            break
+    return again
 
 
 def is_of_rows(access: Instruction, path: PlacedPath, facts: Facts) -> bool:
@@ -134,8 +160,8 @@ def has_few_places(access: Instruction, path: PlacedPath, facts: Facts) -> bool:
             if not here.begins_elsewhere(next_to):
                 return False
         (row,) = rows
-        is_short = size < row <= TURNS * size or access.space == "shared"
-        return is_short and len(_places(access, (), here)[0]) == TURNS
+        is_short = size < row <= SHORT * size or access.space == "shared"
+        return is_short and len(_places(access, (), here, most=SHORT)[0]) == SHORT
     except (_Unknown, ArithmeticError, RecursionError, ValueError):
         return False
 
@@ -161,13 +187,13 @@ def _beside(launch: Mapping[str, int]) -> dict[str, int]:
 
 
 def _places(
-    access: Instruction, reads: Sequence[Instruction], thread: _Thread
+    access: Instruction, reads: Sequence[Instruction], thread: _Thread, most: int = TURNS
 ) -> tuple[list[int], set[int]]:
     """The addresses of an access in the iterations of a loop, or the first of them, and where some
     others read in these."""
     found: list[int] = []
     read: set[int] = set()
-    while len(found) < TURNS and (not thread.asks_before(access) or thread.goes_on()):
+    while len(found) < most and (not thread.asks_before(access) or thread.goes_on()):
         found.append(thread.place(access))
         read.update(map(thread.place, reads))
         if not thread.asks_before(access) and not thread.goes_on():
@@ -178,7 +204,8 @@ def _places(
 
 class _Thread:
     """What a thread computes in an iteration that takes a path, as all do, in a launch; ``drawn``
-    makes of a number one that the kernel may find, and what the loop reads is so much ``less``."""
+    makes of a number one that the kernel may find, another for each ``salt``, and what the loop
+    reads is so much ``less``."""
 
     def __init__(
         self,
@@ -187,9 +214,10 @@ class _Thread:
         launch: Mapping[str, int],
         drawn: Callable[[int], int],
         less: int = 0,
+        salt: int = 0,
     ):
         self._path, self._facts, self._launch, self._of = path, facts, launch, drawn
-        self._loop, self._less = path.loop.loop, less
+        self._loop, self._less, self._salt = path.loop.loop, less, salt
         loop, branch = self._loop, only_exit(self._loop, facts)
         if branch is None:
             raise _Unknown
@@ -361,7 +389,7 @@ class _Thread:
 
     def _drawn(self, name: str) -> int:
         """A number that the kernel finds under a name."""
-        return self._of(crc32(name.encode()))
+        return self._of(crc32(name.encode()) * (2 * self._salt + 1) >> self._salt)
 
 
 def _parts(maker: Instruction, _: Register) -> list[Operand]:

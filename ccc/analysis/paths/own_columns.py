@@ -14,8 +14,8 @@ as those of a ring of the thread's own, of which each writes one, or where they 
 
 What is only stored to, ``last[threadIdx.x * 8 + kind[i]] = i``, may as well be scattered, each
 iteration to a place of its own. It is not where threads take iterations in turn, as many as there
-are, and each has a short row for them: then the order of tasks tells what is left there, and who
-reads there finds what was written too early.
+are, and each has a short row for them, or where they are seen to come to one place: then the order
+of tasks tells what is left there, and who reads there finds what was written too early.
 
 Where all threads of a block, or of a warp, read one key, ``y[key[r] + threadIdx.x]`` may be a
 column of a row that only this iteration has: others that read this key would come there at the same
@@ -131,7 +131,8 @@ def _of_others(
             return _read_there(store, own, ring)
     for store in writes[:MOST_UPDATES]:
         own = _own(store, path, facts)
-        if own and has_few_places(store, path, facts) and _is_of_more(store, path, facts):
+        comes = own is not None and (own[1] == AGAIN or has_few_places(store, path, facts))
+        if own and comes and _is_of_more(store, path, facts):
             return (
                 f"{changes_at(store, *own)}, and tasks of one thread, which have its {own[0]}, may "
                 "run in another order; remove the annotation, if the last of several values at one "
