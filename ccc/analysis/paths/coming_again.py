@@ -14,8 +14,7 @@ and serves for what users are told.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from zlib import crc32
 
 from ccc.analysis.constant_trip_count import only_exit, stays_if
@@ -108,15 +107,19 @@ def _in_a_long_loop(
 ) -> bool | None:
     """Whether a thread comes to an address again, where that is read if there are reads, in a loop
     that goes on, as far as numbers can be drawn with which it does; None where it hardly begins."""
-    again: bool | None = None
+    again = None
     for salt in range(_DRAWS):
-        thread = _Thread(path, facts, launch, drawn, salt=salt)
-        places, read = _places(access, reads, thread)
-        if len(places) < FEW:
-            continue
-        twice = {place for place, times in Counter(places).items() if times > 1}
-        again = bool(twice) and not (reads and twice.isdisjoint(read))
-        if again or len(places) == TURNS:
+        count = 0
+        once, twice, read = set[int](), set[int](), set[int]()
+        for place, others in _places(access, reads, _Thread(path, facts, launch, drawn, salt=salt)):
+            count += 1
+            (twice if place in once else once).add(place)
+            read |= others
+            if count >= FEW and twice and not (reads and twice.isdisjoint(read)):
+                return True
+        if count >= FEW:
+            again = False
+        if count == TURNS:
             break
     return again
 
@@ -161,7 +164,7 @@ def has_few_places(access: Instruction, path: PlacedPath, facts: Facts) -> bool:
                 return False
         (row,) = rows
         is_short = size < row <= SHORT * size or access.space == "shared"
-        return is_short and len(_places(access, (), here, most=SHORT)[0]) == SHORT
+        return is_short and len([*_places(access, (), here, most=SHORT)]) == SHORT
     except (_Unknown, ArithmeticError, RecursionError, ValueError):
         return False
 
@@ -188,18 +191,16 @@ def _beside(launch: Mapping[str, int]) -> dict[str, int]:
 
 def _places(
     access: Instruction, reads: Sequence[Instruction], thread: _Thread, most: int = TURNS
-) -> tuple[list[int], set[int]]:
-    """The addresses of an access in the iterations of a loop, or the first of them, and where some
-    others read in these."""
-    found: list[int] = []
-    read: set[int] = set()
-    while len(found) < most and (not thread.asks_before(access) or thread.goes_on()):
-        found.append(thread.place(access))
-        read.update(map(thread.place, reads))
+) -> Iterator[tuple[int, set[int]]]:
+    """The address of an access in the iterations of a loop, or in the first of them, each with
+    those where some others read in it."""
+    for _ in range(most):
+        if thread.asks_before(access) and not thread.goes_on():
+            break
+        yield thread.place(access), {*map(thread.place, reads)}
         if not thread.asks_before(access) and not thread.goes_on():
             break
         thread.go_on()
-    return found, read
 
 
 class _Thread:
