@@ -110,3 +110,35 @@ def test_a_path_inside_whose_tasks_are_of_several_turns_is_told_of_the_loop(tmp_
     told = [one for one in lines if one.startswith("k.cu:11:1: remark: path may lose")]
     assert len(told) == 1
     assert 'or mark the loop around it "ccc while", whose turns' in told[0]
+
+
+RECURRENCES = {
+    "sum_so_far": "h[e + 1] = h[e] + w[e];",
+    "of_the_last_but_one": "h[e + 2] = 0.5f * h[e] + w[e];",
+    "in_a_row": "h[v * 64 + e - first + 1] = h[v * 64 + e - first] + w[e];",
+    "but_for_the_first": "h[e] = (e > first ? h[e - 1] : 0) + w[e];",
+}
+NO_RECURRENCES = {
+    "not_written_yet": "h[e] = h[e + 1] + w[e];",
+    "every_other": "if (e & 1) h[e] = h[e + 1] - w[e];",
+    "in_pairs": "h[2 * e + 2] = h[2 * e + 1] + w[e];",
+    "of_other_memory": "h[e + 1] = y[e] + w[e];",
+    "of_the_row_before": "h[v * n + n + e] = h[v * n + e] + w[e];",
+    "of_a_key": "h[kind[e] + 1] = h[kind[e]] + w[e];",
+    "of_the_task_before": "h[64 * v + e - first] = h[64 * v - 1] + w[e];",
+    "of_every_other": "if (e & 1) h[e + 1] = h[e] + w[e];",
+}
+
+
+def test_who_reads_in_a_turn_what_the_one_before_has_written_is_told(tmp_path: Path) -> None:
+    every = {**RECURRENCES, **NO_RECURRENCES}
+    source = "".join(
+        KERNEL.replace("NAME", name).replace("CHANGE", code) for name, code in every.items()
+    )
+    lines = said(source, tmp_path, Options())
+    told = [line for line in lines if "may lose" in line]
+    assert [line.rpartition("[in ")[2] for line in told] == [f"{one}]" for one in RECURRENCES]
+    for line in told:
+        assert 'from what counts its turns ("h", k.cu:' in line, line
+        assert "), and a later one reads there (k.cu:" in line, line
+        assert '; mark the loop "ccc while", whose turns may depend on one another [in' in line

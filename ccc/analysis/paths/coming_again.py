@@ -15,6 +15,7 @@ and serves for what users are told.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from zlib import crc32
 
 from ccc.analysis.constant_trip_count import only_exit, stays_if
@@ -41,6 +42,8 @@ _IN_ROWS = {**_LAUNCH, "%ntid.x": 128}
 """The same in blocks of one row."""
 _ROWS, _PLANES = ((128,), (256,), (1024,)), ((32, 8), (16, 16))
 """Blocks of kernels that say nothing of theirs, and of those that ask for a second number."""
+_NEXT = 4
+"""So many iterations may lie between one that writes and one that reads."""
 _DRAWS = 12
 """So often numbers are drawn until a loop does not end early."""
 _DRAWN: tuple[Callable[[int], int], ...] = (
@@ -122,6 +125,40 @@ def _in_a_long_loop(
         if count == TURNS:
             break
     return again
+
+
+def is_read_later(access: Instruction, read: Instruction, path: PlacedPath, facts: Facts) -> bool:
+    """Whether one of the next iterations, the same with all numbers, reads where each one writes,
+    which is elsewhere each time.
+
+    Args:
+        access: the store, which all iterations come to.
+        read: the load.
+        path: the path.
+        facts: the function's analyses.
+    """
+    behind: set[int | None] = set()
+    try:
+        for drawn, salt in product(_DRAWN, range(_DRAWS)):
+            thread = _Thread(path, facts, _IN_ROWS, drawn, salt=salt)
+            found = list(_places(access, [read], thread, FEW + _NEXT))
+            if len(found) == FEW + _NEXT:
+                behind.add(_later(found))
+    except (_Unknown, ArithmeticError, RecursionError):
+        return False
+    return len(behind) == 1 and None not in behind
+
+
+def _later(found: Sequence[tuple[int, set[int]]]) -> int | None:
+    """How many iterations later each place is read; None if it is not, or is no other one."""
+    places = [place for place, _ in found]
+    if len({*places}) < len(places):
+        return None
+    for later in range(1, _NEXT + 1):
+        pairs = zip(places, found[later:], strict=False)
+        if all(place in read for place, (_, read) in pairs):
+            return later
+    return None
 
 
 def is_of_rows(access: Instruction, path: PlacedPath, facts: Facts) -> bool:

@@ -8,21 +8,24 @@ In the original code one turn follows another. Where they are shared out among l
 the same key do this at the same time, and one change is lost. By the promise turns come to
 different places. Where the address is made from what all turns of the task have and from what the
 turn reads, or from what is seen to come again in other turns, users are told, as of columns of
-threads. So they are where a path inside is collected, whose tasks are of several turns.
+threads; and where each turn writes what a later one reads, ``y[e + 1] = y[e] + w[e]``. So they are
+where a path inside is collected, whose tasks are of several turns.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.callee_accesses import is_access
-from ccc.analysis.paths.coming_again import comes_again, is_of_rows
-from ccc.analysis.paths.model import CheckedPath, instructions_of
+from ccc.analysis.paths.coming_again import comes_again, is_of_rows, is_read_later
+from ccc.analysis.paths.model import CheckedPath, at, instructions_of
 from ccc.analysis.paths.own_columns import (
     LOCKS,
     MOST_UPDATES,
+    OWN_COLUMNS,
     address_makers,
     changes_at,
     made_of_others,
@@ -61,16 +64,47 @@ def own_rows(path: CheckedPath, facts: Facts) -> str | None:
     beside = [w for w, reads in others if any(_own(one, path, loop, facts) for one in reads)]
     for store in [*updates, *beside][:MOST_UPDATES]:
         if made := _own(store, path, loop, facts):
-            way_out = f'mark the loop{" around it" if not path.repeats else ""} "ccc while"'
+            way_out = _in_order(path)
             in_order = made_of_others(store, loads, {roots(store, facts)}, path, facts)
             if store in updates and not in_order:
                 atomic = "use an atomic operation where two of them may come to one place"
                 way_out = f"{atomic}, or {way_out}"
             return (
                 f"{changes_at(store, OF_ALL_TURNS, made)}, and turns of one task may run at the "
-                f"same time; {way_out}, whose turns may depend on one another"
+                f"same time; {way_out}"
+            )
+    return _recurrence(writes, loads, path, loop, facts)
+
+
+def _recurrence(
+    writes: Sequence[Instruction],
+    loads: Sequence[Instruction],
+    path: CheckedPath,
+    loop: Loop,
+    facts: Facts,
+) -> str | None:
+    """What is to be said where each turn writes what a later one reads."""
+    of_turns = replace(path, loop=replace(path.loop, loop=loop))
+    met_by = same_places(path.loop.loop.blocks, facts).met_by
+    always = [
+        one
+        for one in writes
+        if one.guard is None
+        and all(facts.dominators.dominates(facts.homes[one], latch) for latch in loop.latches)
+    ]
+    pairs = [(store, one) for store, reads in rings(always, loads, facts) for one in reads]
+    for store, read in pairs[:MOST_UPDATES]:
+        if not met_by(store, [read]) and is_read_later(store, read, of_turns, facts):
+            return (
+                f"it {OWN_COLUMNS} what counts its turns{at(store)}, and a later one reads there"
+                f"{at(read)}; {_in_order(path)}"
             )
     return None
+
+
+def _in_order(path: CheckedPath) -> str:
+    around = "" if path.repeats else " around it"
+    return f'mark the loop{around} "ccc while", whose turns may depend on one another'
 
 
 def _of_turns(path: CheckedPath, facts: Facts) -> Loop | None:
