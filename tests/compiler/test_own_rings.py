@@ -106,7 +106,7 @@ def test_a_ring_of_the_threads_own_is_told_of_however_large_it_is(tmp_path: Path
         "that_is_not_full": ("16", "mine[i & 15] += t;"),
         "stored_once": ("min(n, 64)", "mine[i & 63] = t;"),
         "a_flag": ("n", "mine[i & 15] = 1;"),
-        "a_row_by_bits": ("n", "y[thread << 6 | i] += t;"),
+        "a_row_by_bits": ("n", "y[thread << 4 | i] += t;"),
     }
     source = "".join(
         kernel.replace("NAME", name).replace("LIMIT", limit).replace("CHANGE", code)

@@ -35,9 +35,10 @@ SHORT = 64
 """So many places make a short row."""
 FEW = 8
 """Fewer of them tell nothing."""
-_LAUNCH = {"%tid.x": 4, "%tid.y": 0, "%tid.z": 0, "%ctaid.x": 3, "%nctaid.x": 40, "%laneid": 4}
-"""What a thread finds in a usual launch, with an even number, beside which there is room for what
-``thread << 6 | i`` counts; 1 elsewhere."""
+_LAUNCH = {"%tid.x": 5, "%tid.y": 0, "%tid.z": 0, "%ctaid.x": 3, "%nctaid.x": 40, "%laneid": 5}
+"""What a thread finds in a usual launch; 1 elsewhere."""
+_FIRST = {"%tid.x": 0, "%laneid": 0}
+"""The first of its block, beside whose number there is room for what ``thread << 4 | i`` counts."""
 _IN_ROWS = {**_LAUNCH, "%ntid.x": 128}
 """The same in blocks of one row."""
 _ROWS, _PLANES = ((128,), (256,), (1024,)), ((32, 8), (16, 16))
@@ -89,9 +90,9 @@ def comes_again(
     has_rows = any(each.name.endswith(".y") for one in every for each in one.specials())
     for block in (said,) if said else _PLANES if has_rows else _ROWS:
         launch = {**_LAUNCH, **{f"%ntid.{'xyz'[at]}": size for at, size in enumerate(block)}}
-        for drawn in _DRAWN:
+        for drawn, thread in zip(_DRAWN, ({}, {}, _FIRST), strict=True):
             try:
-                again = _in_a_long_loop(access, reads, path, facts, launch, drawn)
+                again = _in_a_long_loop(access, reads, path, facts, {**launch, **thread}, drawn)
             except (_Unknown, ArithmeticError, RecursionError):
                 return False
             if again is False:
