@@ -14,28 +14,41 @@ if TYPE_CHECKING:
 _LONGEST = 40
 """Of a condition that is shown."""
 _ARMS = {"then": "consequence", "else": "alternative"}
+_COMPARING = {"<", "<=", ">", ">=", "==", "!="}
+_JOINING = {"&&", "||", "!", "and", "or", "not"}
+_BOTH = ("left", "right")
 _PARTS = ("condition", "consequence", "alternative")
 
 
-def decides(loop: Node, is_meant: Callable[[Node], bool]) -> str | None:
-    """The variable that decides a branch in a loop, or whether that goes on; None if it may be one
-    of several.
+def decides(loop: Node, is_meant: Callable[[Node], bool], of_both: bool) -> list[str]:
+    """What decides a branch in a loop, or whether that goes on: a variable, or sides of a
+    comparison; nothing if it may be one of several.
 
     Args:
         loop: the loop.
         is_meant: whether it is this condition.
+        of_both: whether both sides of what is compared may differ between lanes.
     """
-    own = {name for name, _ in declared_in(loop)} | {base.text for base in updates.changed(loop)}
     conditions = updates.every(loop, lambda node: node.child_by_field_name("condition") is not None)
     asked = (node.child_by_field_name("condition") for node in conditions)
-    names = {
-        name.text
-        for condition in asked
-        if condition is not None and is_meant(condition)
-        for name in identifiers_in(condition)
-        if name.text in own
-    }
-    return (names.pop() or b"").decode(errors="replace") if len(names) == 1 else None
+    meant = [one for one in asked if one is not None and is_meant(one)]
+    sides = _sides(meant[0]) if len(meant) == 1 else []
+    left = [one for one in sides if "__shfl" not in one]
+    if (of_both or len(left) < len(sides)) and all(len(one) <= _LONGEST for one in left):
+        return left
+    own = {name for name, _ in declared_in(loop)} | {base.text for base in updates.changed(loop)}
+    names = {one.text for each in meant for one in identifiers_in(each) if one.text in own}
+    return [(name or b"").decode(errors="replace") for name in names] if len(names) == 1 else []
+
+
+def _sides(condition: Node) -> list[str]:
+    """The sides of a condition that is a comparison, and no more."""
+    parts = list(updates.every(condition, lambda node: node.child_by_field_name("operator")))
+    signs = [sign.type for one in parts if (sign := one.child_by_field_name("operator"))]
+    tests = [one for one, sign in zip(parts, signs, strict=True) if sign in _COMPARING]
+    if len(tests) != 1 or not _JOINING.isdisjoint(signs):
+        return []
+    return [" ".join(_text(one).split()) for one in map(tests[0].child_by_field_name, _BOTH) if one]
 
 
 def arm_of(path: Node, arm: str) -> Node:

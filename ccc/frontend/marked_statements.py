@@ -58,12 +58,13 @@ class MarkedStatements:
         loops = self._placement.loops_around(placed) if placed else []
         return (placed.statement, (loops or [placed])[-1].statement) if placed else None
 
-    def decides(self, at: Span, line: Span) -> str | None:
-        """The variable that decides a branch on a line of the annotated loop around a statement,
-        as ``deciding.decides`` says."""
+    def decides(self, at: Span, line: Span, *, of_both: bool) -> list[str]:
+        """What decides a branch on a line of the annotated loop around a statement, as
+        ``deciding.decides`` says."""
         placed = self._at(at)
         loops = self._placement.loops_around(placed) if placed else []
-        return decides(loops[-1].statement, lambda it: self._is_on(it, line)) if loops else None
+        of = (loop.statement for loop in loops[-1:])
+        return next((decides(one, lambda it: self._is_on(it, line), of_both) for one in of), [])
 
     def jump(self, at: Span, case: Span | None) -> Span | None:
         """Where a statement, or its case on a line, first leaves the loop around it."""

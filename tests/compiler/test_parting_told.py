@@ -144,3 +144,34 @@ def test_lanes_that_do_together_what_each_can_do_are_told_so(tmp_path: Path) -> 
     assert "let each lane do by itself, as by an atomic of its own, what those of" in line
     assert "coalesced_threads() do together" in line
     assert together(tmp_path, "", "y[atomicAdd(count, 1)] = x[i];") == []
+
+
+ROWS = """__global__ void k(const int *row, const float *x, float *y, int rows) {
+    int warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (warp >= rows) return;
+    float s = 0;
+#pragma ccc for reduction(+: s)
+    for (int e = row[warp]; FIRST < LAST; e += 32) {
+        float v = e + lane < row[warp + 1] ? x[e + lane] : 0, top = __shfl_sync(~0u, v, 0);
+#pragma ccc if
+        if (v != top) { for (int k = 0; k < 9; ++k) v = 0.5f * (v + x[k] / (v + 1)); s += v; }
+    }
+    atomicAdd(y + warp, s);
+}
+"""
+
+
+def test_bounds_that_lanes_may_have_of_their_own_are_asked_for_too(tmp_path: Path) -> None:
+    """The counter from one lane alone would bring the same advice again."""
+    begin, end = (f"__shfl_sync(0xffffffff, {one}, 0)" for one in ("e", "row[warp + 1]"))
+
+    def rows(first: str, last: str) -> list[str]:
+        source = ROWS.replace("FIRST", first).replace("LAST", last)
+        return said(source, tmp_path, Options(strategy=COLLECT))
+
+    (line,) = rows("e", "row[warp + 1]")
+    both = f'{begin} instead of "e", and for {end} instead of "row[warp + 1]"'
+    assert f"if they never do, ask there for {both}; else move it" in line
+    (line,) = rows(begin, "row[warp + 1]")
+    assert f'if they never do, ask there for {end} instead of "row[warp + 1]"; else' in line
+    assert rows(begin, end) == []

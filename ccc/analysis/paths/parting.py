@@ -23,6 +23,7 @@ ALONE = (
     "coalesced_threads() do together"
 )
 DECIDES = "instead of what decides"
+BOTH_DECIDE = "instead of either side of what is compared"
 BY_ONE = "__shfl_sync(0xffffffff, x, 0)"
 _STORE = "store that, and do it in a loop of its own behind"
 _ELSEWHERE = (
@@ -67,12 +68,13 @@ def hint_at_parting(exchange: Instruction, loop: Loop, path: FoundPath, facts: F
     home = next(b.label for b in facts.function.blocks if exchange in list(b.instructions))
     every = ((_parted_by(one, facts), one) for one in facts.divergence.divergent_branches)
     around = [(len(parted), one) for parted, one in every if one in loop.blocks and home in parted]
-    ends = list(facts.blocks[min(around)[1]].instructions)
-    branch = next(one for one in ends if one.is_terminator)
+    label = min(around)[1]
+    branch = next(one for one in facts.blocks[label].instructions if one.is_terminator)
     by = _decided_by(branch, facts)
+    what = BOTH_DECIDE if _both_differ(branch, label, facts) else DECIDES
     return (
         f"as far as is known, lanes may part before it{f', by {by}' if by else ''}{at(branch)}: if "
-        f"they never do, ask there for {BY_ONE} {DECIDES}; else "
+        f"they never do, ask there for {BY_ONE} {what}; else "
         f"move it out of the loop, or {TOGETHER}"
     )
 
@@ -144,6 +146,14 @@ def _parted_by(branch: str, facts: Facts) -> set[str]:
     join = facts.post_dominators.immediate(branch) or EXIT
     ways = facts.graph.successors(branch)
     return reachable(facts.graph.successors, ways, stops=[join]) - {join}
+
+
+def _both_differ(branch: Instruction, label: str, facts: Facts) -> bool:
+    """Whether a branch compares two values of its block neither of which all lanes have alike."""
+    tests = [maker for register in branch.used() for maker in facts.makers.get(register, ())]
+    sides = [one for test in tests for one in test.operands[1:] if isinstance(one, Register)]
+    differ = facts.divergence.differ
+    return len(tests) == 1 and len(sides) == 2 and all(differ(label, *tests, [o]) for o in sides)
 
 
 def _decided_by(branch: Instruction, facts: Facts) -> str:

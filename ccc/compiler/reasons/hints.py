@@ -20,7 +20,7 @@ from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES, SUMS, SUMS_HIN
 from ccc.analysis.paths.leading_out import LEAVES_TURNS
 from ccc.analysis.paths.legality import OF_ONE
 from ccc.analysis.paths.locate import MARK_KERNEL, MARK_LOOP
-from ccc.analysis.paths.parting import BY_ONE, DECIDES
+from ccc.analysis.paths.parting import BOTH_DECIDE, BY_ONE, DECIDES
 from ccc.analysis.paths.wanted_operations import NOTHING_ELSE, TAKES_NAN
 from ccc.compiler.advice import FROM_COUNTER, IF_FROM_COUNTER
 
@@ -90,7 +90,7 @@ PATTERNS = {
     Hint.MARKED_AROUND: f"{re.escape(MARK_KERNEL)}|{re.escape(MARK_LOOP)}",
     Hint.FROM_COUNTER: f"{re.escape(IF_FROM_COUNTER)}|{re.escape(FROM_COUNTER)}",
     Hint.TO_SHARE: f"(?:; )?{re.escape(TO_SHARE)}",
-    Hint.DECIDES: re.escape(f"{BY_ONE} {DECIDES}"),
+    Hint.DECIDES: f"{re.escape(BY_ONE)} (?:{DECIDES}|({BOTH_DECIDE}))",
     Hint.READ_BEFORE: f"(?<!as what tells others to end, ){re.escape(READ_BEFORE)}",
     Hint.TO_READ_BEHIND: re.escape(TO_READ_BEHIND).replace(r"\{\}", r" \(PTX line .*?;\)"),
     Hint.TAKES_NAN: rf"{TAKES_NAN}.*? or use \w+(?:, and )?",

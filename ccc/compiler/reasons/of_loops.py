@@ -10,6 +10,7 @@ from ccc.analysis.paths.induction import BEFORE_IT
 from ccc.analysis.paths.locate import BETWEEN, WHOLE
 from ccc.analysis.paths.parting import BY_ONE
 from ccc.compiler.advice import ALL_MADE, TOO_SHORT
+from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
 from ccc.compiler.reasons.reason import written
 from ccc.compiler.reasons.topics import Topic
@@ -174,8 +175,12 @@ def read_before_loop(asked: Inquiry) -> str | None:
 def what_decides(asked: Inquiry) -> str | None:
     """What decides a branch that may part lanes, on the line that is shown last."""
     line = asked.lines.of(asked.reason.shown[-1].line) if asked.reason.shown else None
-    name = asked.suspects.decides(asked.at, line) if line else None
-    return name and f'{BY_ONE.replace(" x,", f" {name},")} instead of "{name}"'
+    slot = asked.reason.slot(Hint.DECIDES)
+    if line is None or slot is None:
+        return None
+    told = asked.suspects.decides(asked.at, line, of_both=slot.given != (None,))
+    each = [f'{BY_ONE.replace(" x,", f" {one},")} instead of "{one}"' for one in told]
+    return ", and for ".join(each) or None
 
 
 def _goes_by(asked: Inquiry, name: str) -> bool:
