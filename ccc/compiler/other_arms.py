@@ -74,6 +74,6 @@ def _serves_others(remark: Remark, remarks: Sequence[Remark]) -> bool:
 
 
 def _may_gain(remark: Remark) -> bool:
-    """Whether what is left, though it could be transformed, is not expected to lose in any case."""
+    """Whether what is left, though it could be transformed, may be expected to gain."""
     expected = remark.details.get("considered") or {}
-    return remark.advice is not None and round(max(expected.values(), default=1), 2) >= 1
+    return remark.advice is not None and round(max(expected.values(), default=2), 2) > 1

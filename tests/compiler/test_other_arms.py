@@ -127,3 +127,28 @@ def test_elements_that_are_read_elsewhere_may_be_left_as_they_are(tmp_path: Path
     )
     assert "have a variable for each of them" in line
     assert "reduction(+: variables); else leave it as it is" in line
+
+
+WALKS = """__device__ __noinline__ int walk(const int *mem, int at) {
+    for (int level = 0; level < 4; level++) at = mem[at];
+    return at;
+}
+__global__ void k(const int *mem, const int *x, int *y, int *hits, int n) {
+    int tag = -1, frame = 0, hit = 0;
+#pragma ccc for reduction(+: hit)
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        int v = x[i];
+#pragma ccc if prob(0.3)
+        if (v >> 12 != tag) { frame = walk(mem, v); tag = v >> 12; } else ++hit;
+        y[i] = frame << 12 | (v & 4095);
+    }
+    atomicAdd(hits, hit);
+}
+"""
+
+
+def test_an_arm_that_is_left_since_nothing_is_gained_is_not_served(tmp_path: Path) -> None:
+    told = said(WALKS, tmp_path, Options())
+    assert any("expected 1.00 times as fast, since" in line for line in told)
+    assert not any("leave it as it is" in line for line in told)
+    assert any("else remove the annotation" in line for line in told)
