@@ -18,6 +18,7 @@ _DECLARED = "init_declarator"
 _SETTING = {**updates.CHANGES, _DECLARED: "declarator"}
 _MIXING = ("^", "<<", ">>", "%", "^=", "<<=", ">>=", "%=")
 _PRODUCT = ("*", "*=")
+_ADDING = {"=", "+", "-", "+=", "-="}
 _INTEGER = re.compile(rb"(?:0[xX][\da-fA-F']+|[\d']+)[uUlL]*")
 
 
@@ -50,6 +51,14 @@ def is_mixed(body: Node, state: Collection[bytes]) -> bool:
     parts of it, or by a count that goes into one."""
     made = updates.follows_from(body, state)
     return any(_is_mixed(one, made) for one in _making(body, state))
+
+
+def counts(change: Node) -> bool:
+    """Whether an assignment only adds to a variable, or takes off: that mixes nothing."""
+    value = _value_of(change)
+    nodes = [change, *every_node(value)] if value is not None else []
+    is_called = any(node.type == "call_expression" for node in nodes)
+    return bool(nodes) and not is_called and all(_ADDING.issuperset(_signs(one)) for one in nodes)
 
 
 def _making(body: Node, state: Collection[bytes]) -> Iterator[Node]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ccc.errors import Span
-from ccc.frontend import behind, chosen, elements, reductions, updates
+from ccc.frontend import behind, chosen, elements, generators, reductions, updates
 from ccc.frontend.classes import type_of_field
 from ccc.frontend.comparing import PAIRED, compared_by, compares, is_by_operator
 from ccc.frontend.declared_types import floating_type, is_pair, type_by_name
@@ -349,7 +349,8 @@ class UpdatedVariables(MarkedStatements):
         calls = next(filter(None, found), [])
         changes = list(updates.changes_of(path, name.encode()))
         by_itself = not changes or updates.is_stepped(changes, others)
-        return bool(changes or calls) and by_itself and all(one.is_stepped for one in calls)
+        is_mixed = bool(calls) or not all(map(generators.counts, changes))
+        return is_mixed and by_itself and all(one.is_stepped for one in calls)
 
     def is_needed_behind(self, at: Span, name: str) -> bool:
         """Whether a variable of its function is read behind the annotated loop around a statement,

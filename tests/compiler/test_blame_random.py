@@ -98,6 +98,12 @@ def test_what_is_made_of_iterations_is_no_state_of_random_numbers(
     assert f"{own}; else remove the annotation [in k]" in line
 
 
+def test_a_place_that_is_counted_up_is_no_state_of_random_numbers(tmp_path: Path) -> None:
+    (line,) = told("y[n + s] = v; s += 2;", tmp_path)
+    assert "no reduction serves a variable with which the loop does more than to update it" in line
+    assert "random" not in line
+
+
 COUNTED = """struct State { unsigned v[2], d; };
 __device__ __forceinline__ unsigned next(State *s) {
     s->v[0] ^= s->v[0] << 13; s->v[1] ^= s->v[0] >> 7;
