@@ -137,6 +137,16 @@ def begin_alike(loop: Loop, facts: Facts) -> bool:
     return only_exit(loop, facts) is not None and facts.deciding(loop).isdisjoint(divergent)
 
 
+def has_nothing_to_fill(inner: Loop, around: Loop, facts: Facts) -> bool:
+    """Whether all lanes of a warp that are in an iteration likely take the same turns of a loop in
+    it."""
+    return (
+        go_round_alike(inner, facts)
+        and begin_alike(around, facts)
+        and likely_taken_together(inner.header, around, facts, within_bounds=True)
+    )
+
+
 def likely_taken_together(
     entry: str, loop: Loop, facts: Facts, *, within_bounds: bool = False
 ) -> bool:

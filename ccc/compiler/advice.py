@@ -317,7 +317,7 @@ def with_rest(advice: str, said: str) -> str:
 def _in_blocks(advice: str, said: str) -> str:
     """Advice that serves a loop over blocks, in place of what was said, or of what of that does not
     serve one."""
-    if SPLIT in said and said.startswith((TOLD_FIRST, "remove ")):
+    if SPLIT in said and said.startswith((TOLD_FIRST, "remove ", SPLIT)):
         return said.replace(SPLIT, advice)
     return _before(advice, said)
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.likeness import has_nothing_to_fill
 from ccc.analysis.paths.fetches import find_fetches
 from ccc.analysis.paths.locate import INNER_LOOPS, ROLLED, those_on
 from ccc.analysis.paths.model import (
@@ -82,7 +83,10 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
     inside = {one.span.line for one in _markers_inside(path, facts)}
     if inside and path.marker not in markers:
         why = "to which tasks cannot go on from one that holds annotations"
-        hint = f"; {_READS}" if stays else f"; remove {those_on(inside)}, or {SPLIT}"
+        inner = next(one for one in facts.loops if one.header == path.entry)
+        is_full = has_nothing_to_fill(inner, path.loop.loop, facts)  # so that it is left alone, too
+        ways = (SPLIT, "remove the annotation") if is_full else (f"remove {those_on(inside)}", SPLIT)
+        hint = f"; {_READS}" if stays else f"; {', or '.join(ways)}"
     # what its turns end with stands in its line of the source
     last = [one for one in instructions_of(loop, facts) if one.is_branch][-1]
     raise Refused(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.likeness import begin_alike, go_round_alike, likely_taken_together
+from ccc.analysis.likeness import has_nothing_to_fill
 from ccc.analysis.paths.continuation import is_cheap
 from ccc.analysis.paths.locate import INNER_LOOPS, extent
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath
@@ -27,9 +27,4 @@ def _is_full(path: FoundPath, around: FoundLoop, facts: Facts) -> bool:
     if path.marker.kind not in INNER_LOOPS or inner is None:
         return False
     inside = {one.identifier for label in inner.blocks for one in facts.blocks[label].markers}
-    return (
-        inside == {path.marker.identifier}
-        and go_round_alike(inner, facts)
-        and begin_alike(around.loop, facts)
-        and likely_taken_together(path.entry, around.loop, facts, within_bounds=True)
-    )
+    return inside == {path.marker.identifier} and has_nothing_to_fill(inner, around.loop, facts)
