@@ -80,7 +80,9 @@ def test_a_loop_that_is_full_without_what_lies_in_it_is_to_go_too(tmp_path: Path
     assert "; do first what is said of that loop; where its annotation is removed" in inside
     for grid, by in (("#pragma ccc grid_stride\n", ""), ("if (i >= n) return;", "")):
         full = full.replace(grid, by)
-    own = "\n#pragma ccc for\n    for (int i = threadIdx.x; i < n; i += 64) {\n    int a = i, b = 0;"
+    own = (
+        "\n#pragma ccc for\n    for (int i = threadIdx.x; i < n; i += 64) {\n    int a = i, b = 0;"
+    )
     full = full.replace("    int i = blockIdx.x * blockDim.x + threadIdx.x, a = i, b = 0;", own)
     loop, _ = said(f"{full}}}", tmp_path, Options(strategy=COLLECT))
     assert "; split the annotated loop in two, or remove the annotation" in loop

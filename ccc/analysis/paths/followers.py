@@ -84,9 +84,9 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
     if inside and path.marker not in markers:
         why = "to which tasks cannot go on from one that holds annotations"
         inner = next(one for one in facts.loops if one.header == path.entry)
-        is_full = has_nothing_to_fill(inner, path.loop.loop, facts)  # so that it is left alone, too
-        ways = (SPLIT, "remove the annotation") if is_full else (f"remove {those_on(inside)}", SPLIT)
-        hint = f"; {_READS}" if stays else f"; {', or '.join(ways)}"
+        hint = f"; {_READS}" if stays else f"; remove {those_on(inside)}, or {SPLIT}"
+        if not stays and has_nothing_to_fill(inner, path.loop.loop, facts):  # when it is alone, too
+            hint = f"; {SPLIT}, or remove the annotation"
     # what its turns end with stands in its line of the source
     last = [one for one in instructions_of(loop, facts) if one.is_branch][-1]
     raise Refused(
