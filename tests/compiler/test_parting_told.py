@@ -142,7 +142,7 @@ def test_lanes_that_do_together_what_each_can_do_are_told_so(tmp_path: Path) -> 
         y[__shfl_sync(here, place, leader) + __popc(here & ((1 << lane) - 1))] = x[i];"""
     (line,) = together(tmp_path, "", coalesced)
     assert "let each lane do by itself, as by an atomic of its own, what those of" in line
-    assert "coalesced_threads() do together" in line
+    assert "coalesced_threads() do together; else remove the annotation" in line
     assert together(tmp_path, "", "y[atomicAdd(count, 1)] = x[i];") == []
 
 
@@ -175,3 +175,75 @@ def test_bounds_that_lanes_may_have_of_their_own_are_asked_for_too(tmp_path: Pat
     (line,) = rows(begin, "row[warp + 1]")
     assert f'if they never do, ask there for {end} instead of "row[warp + 1]"; else' in line
     assert rows(begin, end) == []
+
+
+def test_a_barrier_is_told_of_before_what_lanes_do_together(tmp_path: Path) -> None:
+    """Less can be done about it."""
+    both = (
+        "unsigned here = __activemask(); y[i] = __shfl_down_sync(here, x[i], 1); __syncthreads();"
+    )
+    (line,) = together(tmp_path, both, "y[i] += expf(x[i]);")
+    assert "there is a barrier in the annotated loop (k.cu:6, PTX line " in line
+    assert "remove the annotation" in line
+
+
+COUNTING = """__device__ int next(int *count) {
+    int mask = __ballot_sync(~0u, 1), lane = threadIdx.x & 31, leader = __ffs(mask) - 1, at;
+    if (lane == leader) at = atomicAdd(count, __popc(mask));
+    return __shfl_sync(~0u, at, leader) + __popc(mask & ((1 << lane) - 1));
+}
+#pragma ccc grid_stride
+__global__ void __launch_bounds__(64) k(const float *x, float *y, int *count, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    RETURN
+#pragma ccc if
+    if (x[i] > 0.9f) { float v = x[i]; for (int k = 0; k < 50; k++) v = v * v + 0.5f; y[i] = v; }
+    y[PLACE] = i;
+}
+"""
+
+
+@pytest.mark.usefixtures("all_headers")
+@pytest.mark.parametrize("guard", ["if (i >= n) return;", ""])
+def test_what_lanes_count_behind_a_path_is_to_be_counted_one_by_one(
+    guard: str, tmp_path: Path
+) -> None:
+    """Whether some have returned or not: no task can wait for others."""
+
+    def of(place: str) -> list[str]:
+        source = COUNTING.replace("RETURN", guard).replace("PLACE", place)
+        return said(source, tmp_path, Options(strategy=COLLECT))
+
+    line, *_ = of("next(count)")
+    assert "; use an atomic in its place, or remove the annotation [in k]" in line
+    assert of("atomicAdd(count, 1)") == []
+
+
+SHARED = """HEAD__global__ void __launch_bounds__(64) k(const float *x, float *y, int n) {
+    __shared__ float own[64];
+    own[threadIdx.x] = n;
+    LOOP {
+#pragma ccc if
+        if (x[i] > 0.9f) {
+            float v = x[i];
+            for (int k = 0; k < 50; k++) v = v * own[threadIdx.x] + 0.5f / v;
+            y[i] = v;
+        }
+    }
+}
+"""
+
+
+@pytest.mark.usefixtures("all_headers")
+def test_a_barrier_that_is_none_of_the_user_has_no_line(tmp_path: Path) -> None:
+    whole = SHARED.replace("HEAD", "#pragma ccc grid_stride\n")
+    own = "int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i < n)"
+    (line,) = said(whole.replace("LOOP", own), tmp_path, Options(strategy=COLLECT))
+    assert "there is a barrier in the annotated loop, since with shared memory in the k" in line
+    assert "; write the loop over the items, with ccc for, in place of ccc grid_stride" in line
+    first, step = "int i = blockIdx.x * 64 + threadIdx.x", "i += gridDim.x * 64"
+    loop = f"\n#pragma ccc for\nfor ({first}; i < n; {step})"
+    source = (
+        SHARED.replace("HEAD", "").replace("LOOP", loop).replace("own[threadIdx.x] +", "own[0] +")
+    )
+    assert said(source, tmp_path, Options(strategy=COLLECT)) == []

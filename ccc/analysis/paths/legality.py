@@ -12,6 +12,7 @@ from ccc.analysis.convergence import find_reconvergence
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.carried_values import as_while, hands_on
 from ccc.analysis.paths.invariant_stores import InvariantStores
+from ccc.analysis.paths.locate import extent
 from ccc.analysis.paths.model import (
     AnnotatedLoop,
     CheckedPath,
@@ -25,7 +26,9 @@ from ccc.analysis.paths.model import (
 )
 from ccc.analysis.paths.parting import (
     IN_ANOTHER_KERNEL,
+    ONE_BY_ONE,
     asks_for,
+    counts_those_there,
     hint_at_parting,
     hint_at_task,
     is_in_a_branch,
@@ -52,8 +55,9 @@ def check_loop(found: FoundLoop, path: FoundPath, facts: Facts) -> AnnotatedLoop
         Refused: with the reason, and what to do about it for a path in the loop.
     """
     together = meetings(found.loop, facts)
-    for instruction in instructions_of(found.loop.blocks, facts):
-        if instruction not in together:
+    every = instructions_of(found.loop.blocks, facts)
+    for instruction in sorted(every, key=lambda one: not one.effects & Effect.BARRIER):
+        if instruction not in together:  # for those of a block less can be done
             _check_collective(instruction, found, path, facts)
     exits = found.loop.exits(facts.graph)
     if not exits:
@@ -129,6 +133,13 @@ def _refuse_barrier(instruction: Instruction, annotated: FoundLoop, facts: Facts
             "there, remove the annotation, by which nothing would be gained"
         )
     if of_kernel:
+        every = instructions_of(annotated.loop.blocks, facts)
+        if sum(1 for one in every if one.effects & Effect.BARRIER) == 1:  # none is the user's
+            raise Refused(
+                "there is a barrier in the annotated loop, since with shared memory in the kernel, "
+                "ccc grid_stride puts one between its blocks; write the loop over the items, with "
+                "ccc for, in place of ccc grid_stride"
+            )
         advice = (
             "with shared memory or barriers in the kernel, ccc grid_stride puts one between "
             "its blocks: have each thread do several items between two barriers, in a loop "
@@ -148,7 +159,10 @@ def _refuse_meeting(
         every = list(instructions_of(annotated.loop.blocks, facts))
         asking = next((one for one in every if asks_for(one, path, annotated.loop, facts)), None)
         meeting = next((one for one in every if one.effects & Effect.COLLECTIVE), instruction)
-        way_out = "write the loop, with ccc for" if asking is None else IN_ANOTHER_KERNEL
+        way_out = IN_ANOTHER_KERNEL if asking else "write the loop, with ccc for"
+        is_inside = meeting in list(instructions_of(extent(path, facts), facts))
+        if asking is None and (is_inside or counts_those_there(meeting, facts)):
+            way_out = ONE_BY_ONE
         raise Refused(
             "there are warp-collectives in the kernel, so that ccc grid_stride lets warps meet "
             f"between its blocks{at(asking or meeting)}; {way_out}"

@@ -20,7 +20,7 @@ from ccc.ptx.opcodes import EXCHANGES, LOADS, Effect
 TOGETHER = "let all lanes come to it in every iteration, and end the loop together"
 ALONE = (
     "let each lane do by itself, as by an atomic of its own, what those of __activemask() or "
-    "coalesced_threads() do together"
+    "coalesced_threads() do together; else remove the annotation"
 )
 DECIDES = "instead of what decides"
 BOTH_DECIDE = "instead of either side of what is compared"
@@ -34,6 +34,8 @@ IN_ANOTHER_KERNEL = (
     "they ask for what the path makes: store that, and do it in another kernel, or use an atomic "
     "in their place; or remove this annotation"
 )
+ONE_BY_ONE = "use an atomic in its place, or remove the annotation"
+"""Of what lanes do together in a path, or behind one in a loop over blocks."""
 _IN_SOURCE = {f"%tid.{axis}": f"threadIdx.{axis}" for axis in "xyz"}
 
 
@@ -82,6 +84,8 @@ def hint_at_parting(exchange: Instruction, loop: Loop, path: FoundPath, facts: F
 def hint_at_task(collective: Instruction, path: CheckedPath, facts: Facts) -> str:
     """What to do about a collective that would have to run with the tasks of a path: only one that
     asks for nothing that the path makes can stand before it."""
+    if counts_those_there(collective, facts):
+        return ONE_BY_ONE
     needed = slice_region(
         Region(path.region, facts.graph), facts.blocks, facts.reaching_within(path.region),
         [collective], lambda _: frozenset(), decide_sinks=False,
@@ -114,6 +118,13 @@ def asks_for(exchange: Instruction, path: FoundPath, loop: Loop, facts: Facts) -
         one for value in made if isinstance(value, Register) for one in facts.makers.get(value, ())
     )
     return any(one in inside and one.name not in LOADS for one in makers)
+
+
+def counts_those_there(exchange: Instruction, facts: Facts) -> bool:
+    """Whether it asks for nothing but who comes to it."""
+    asked = exchange.operands[1] if exchange.name == "vote" else None
+    makers = list(facts.makers.get(asked, ())) if isinstance(asked, Register) else []
+    return bool(makers) and not any(list(one.used()) or one.specials() for one in makers)
 
 
 def is_in_a_branch(instruction: Instruction, loop: Loop, facts: Facts) -> bool:

@@ -13,13 +13,16 @@ from collections.abc import Callable, Iterator
 from ccc.analysis.callees import allocates, callee
 from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.followers import PATHS
 from ccc.analysis.paths.model import Refused, at
+from ccc.analysis.paths.parting import ONE_BY_ONE
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Special
 from ccc.ptx.barriers import BARRIERS
 from ccc.ptx.opcodes import BEYOND_THE_BLOCK, Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
 
+_TOGETHER = "let every thread come to it, and guard what only some are to do"
 Load = Callable[[str], Function | None]
 
 
@@ -141,14 +144,25 @@ def _check_meetings(facts: Facts) -> None:
             parting = deciding & facts.divergence.divergent_branches
             if parting or waiting.guard:
                 branch = facts.blocks[min(parting)].terminator if parting else None
+                is_vain = not _is_barrier(waiting) and _follows_paths_of_kernel(label, facts)
                 raise Refused(
                     "some threads may return, or go another way, while the others wait for all"
                     f"{at(waiting)}"
                     + (f", since they part at a branch{at(branch)}" if branch else "")
-                    + "; let every thread come to it, and guard what only some are to do"
+                    + f"; {ONE_BY_ONE if is_vain else _TOGETHER}"
                 )
             if _is_barrier(waiting):
                 _check_warp_numbers(facts)
+
+
+def _follows_paths_of_kernel(label: str, facts: Facts) -> bool:
+    """Whether a block stands behind all paths, which lie in no loop but that over blocks: these
+    would be left for what lets warps meet in it, also if every thread came to it."""
+    every = {one.label: {marker.kind for marker in one.markers} for one in facts.function.blocks}
+    kinds = set[str]().union(*every.values())
+    behind = reachable(facts.graph.successors, [label])
+    later = set[str]().union(*(every.get(one, set()) for one in behind))
+    return "for" not in kinds and not kinds.isdisjoint(PATHS) and later.isdisjoint(PATHS)
 
 
 def _waits(instruction: Instruction) -> bool:
