@@ -282,8 +282,8 @@ class _Examination:
                 return found
         if (carries := self._check_carrying(path)) is None:
             raise Refused(
-                f"the tasks of {where(other, path)} take those of the loop around it along, and "
-                f"cannot leave this one behind; {self._way_out(path, other)}"
+                f"the tasks of {where(other, path)} would take those of the loop around it along, "
+                f"and could not leave this one behind; {self._way_out(path, other)}"
             )
         return find_context(carries, self.facts)
 
