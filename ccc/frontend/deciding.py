@@ -43,10 +43,9 @@ def decides(loop: Node, is_meant: Callable[[Node], bool], of_both: bool) -> list
 
 def _sides(condition: Node) -> list[str]:
     """The sides of a condition that is a comparison, and no more."""
-    parts = list(updates.every(condition, lambda node: node.child_by_field_name("operator")))
-    signs = [sign.type for one in parts if (sign := one.child_by_field_name("operator"))]
-    tests = [one for one, sign in zip(parts, signs, strict=True) if sign in _COMPARING]
-    if len(tests) != 1 or not _JOINING.isdisjoint(signs):
+    signs = [(one, one.child_by_field_name("operator")) for one in every_node(condition)]
+    tests = [one for one, sign in signs if sign is not None and sign.type in _COMPARING]
+    if len(tests) != 1 or any(sign is not None and sign.type in _JOINING for _, sign in signs):
         return []
     return [" ".join(_text(one).split()) for one in map(tests[0].child_by_field_name, _BOTH) if one]
 

@@ -162,9 +162,10 @@ def _parted_by(branch: str, facts: Facts) -> set[str]:
 def _both_differ(branch: Instruction, label: str, facts: Facts) -> bool:
     """Whether a branch compares two values of its block neither of which all lanes have alike."""
     tests = [maker for register in branch.used() for maker in facts.makers.get(register, ())]
-    sides = [one for test in tests for one in test.operands[1:] if isinstance(one, Register)]
-    differ = facts.divergence.differ
-    return len(tests) == 1 and len(sides) == 2 and all(differ(label, *tests, [o]) for o in sides)
+    if len(tests) != 1:
+        return False
+    sides = [one for one in tests[0].operands[1:] if isinstance(one, Register)]
+    return len(sides) == 2 and all(facts.divergence.differ(label, tests[0], [o]) for o in sides)
 
 
 def _decided_by(branch: Instruction, facts: Facts) -> str:

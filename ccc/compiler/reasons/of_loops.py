@@ -178,7 +178,7 @@ def what_decides(asked: Inquiry) -> str | None:
     slot = asked.reason.slot(Hint.DECIDES)
     if line is None or slot is None:
         return None
-    told = asked.suspects.decides(asked.at, line, of_both=slot.given != (None,))
+    told = asked.suspects.decides(asked.at, line, of_both=any(slot.given))
     each = [f'{BY_ONE.replace(" x,", f" {one},")} instead of "{one}"' for one in told]
     return ", and for ".join(each) or None
 
