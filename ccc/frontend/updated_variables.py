@@ -349,8 +349,13 @@ class UpdatedVariables(MarkedStatements):
         calls = next(filter(None, found), [])
         changes = list(updates.changes_of(path, name.encode()))
         by_itself = not changes or updates.is_stepped(changes, others)
-        is_mixed = bool(calls) or not all(map(generators.counts, changes))
-        return is_mixed and by_itself and all(one.is_stepped for one in calls)
+        return bool(changes or calls) and by_itself and all(one.is_stepped for one in calls)
+
+    def is_only_counted(self, at: Span, name: str) -> bool:
+        """Whether a statement itself changes a variable by nothing but to add to it."""
+        placed = self._at(at)
+        changes = list(updates.changes_of(placed.statement, name.encode())) if placed else []
+        return bool(changes) and all(map(generators.counts, changes))
 
     def is_needed_behind(self, at: Span, name: str) -> bool:
         """Whether a variable of its function is read behind the annotated loop around a statement,

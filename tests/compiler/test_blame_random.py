@@ -100,7 +100,7 @@ def test_what_is_made_of_iterations_is_no_state_of_random_numbers(
 
 def test_a_place_that_is_counted_up_is_no_state_of_random_numbers(tmp_path: Path) -> None:
     (line,) = told("y[n + s] = v; s += 2;", tmp_path)
-    assert "no reduction serves a variable with which the loop does more than to update it" in line
+    assert '; if no iteration needs "s" of another, declare it in the loop; else rem' in line
     assert "random" not in line
 
 

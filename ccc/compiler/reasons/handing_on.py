@@ -126,7 +126,7 @@ def own(asked: Inquiry, name: str, *, made: str = "") -> str:
     made from it."""
     suspects, at = asked.suspects, asked.at
     told = f'if no iteration needs "{name}"{_made_from(made) or _set_in(asked, name)} of another'
-    if not suspects.is_stepped(at, name):
+    if not _is_state(asked, name):
         return f"{told}, {_IN_PLACE if '.' in name else _OWN}{_on_line(asked)}"
     return f"{told}, {_seeded(asked, 'it')}"
 
@@ -148,7 +148,7 @@ def _seeded(asked: Inquiry, it: str) -> str:
 
 def all_own(asked: Inquiry, names: Sequence[str]) -> str:
     """The same of several variables."""
-    stepped = [one for one in names if asked.suspects.is_stepped(asked.at, one)]
+    stepped = [one for one in names if _is_state(asked, one)]
     told = []
     for some in (stepped, [one for one in names if one not in stepped]):
         needs = f"if no iteration needs {all_of(some, 'or')} of another, " if some[1:] else ""
@@ -188,11 +188,16 @@ def or_led_out(
     return (f"{why}; " if why else "").removeprefix("; ") + _BEGIN.sub("", way)
 
 
+def _is_state(asked: Inquiry, name: str) -> bool:
+    """Whether a variable may be a state of random numbers."""
+    suspects, at = asked.suspects, asked.at
+    return suspects.is_stepped(at, name) and not suspects.is_only_counted(at, name)
+
+
 def stays_outside(asked: Inquiry, name: str) -> bool:
     """Whether a variable is needed behind the loop; a state of random numbers may be another one
     there."""
-    is_state = asked.suspects.is_stepped(asked.at, name)
-    return not is_state and asked.suspects.is_needed_behind(asked.at, name)
+    return not _is_state(asked, name) and asked.suspects.is_needed_behind(asked.at, name)
 
 
 def other_way(asked: Inquiry, *names: str) -> str:
