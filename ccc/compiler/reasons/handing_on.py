@@ -124,7 +124,6 @@ def by_no_atomic(asked: Inquiry) -> str | None:
 def own(asked: Inquiry, name: str, *, made: str = "") -> str:
     """What to do about a variable of which there is no reduction, and perhaps of another that is
     made from it."""
-    suspects, at = asked.suspects, asked.at
     told = f'if no iteration needs "{name}"{_made_from(made) or _set_in(asked, name)} of another'
     if not _is_state(asked, name):
         return f"{told}, {_IN_PLACE if '.' in name else _OWN}{_on_line(asked)}"
