@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ccc.frontend import unset, updates
+from ccc.frontend.remembered import remembered
 from ccc.frontend.syntax import (
     DECLARING,
     declarations,
@@ -238,6 +239,7 @@ def referred(function: Node) -> list[Node]:
     return [node for node in identifiers_in(function) if node.text in names]
 
 
+@remembered
 def _declared_as(words: re.Pattern[bytes], root: Node) -> set[bytes]:
     """The variables that are declared with some words."""
     return {
