@@ -19,10 +19,8 @@ from ccc.analysis.lane_strides import is_coarse, lane_strides
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
 from ccc.ptx.opcodes import Effect
-from ccc.ptx.types import COMMON_SPACES
-
-_ORDERED = ("lt", "le", "gt", "ge")
-_BLOCKS = "%ctaid"
+from ccc.ptx.operations import ORDERED
+from ccc.ptx.types import BLOCK, COMMON_SPACES
 
 
 class LikelyDivergence(Divergence):
@@ -70,7 +68,7 @@ class WithinBounds(LikelyDivergence):
     def _is_of_bounds(self, instruction: Instruction) -> bool:
         """Whether it tells the order of what moves from lane to lane and what all have, which is no
         constant."""
-        if instruction.name != "setp" or instruction.modifiers[0] not in _ORDERED:
+        if instruction.name != "setp" or instruction.modifiers[0] not in ORDERED:
             return False
         strides = {register: self._strides.get(register) for register in instruction.used()}
         moving = [register for register, stride in strides.items() if stride != 0]
@@ -83,7 +81,7 @@ class WithinBounds(LikelyDivergence):
         found = trace([number], makers, lambda maker, _: maker.used()) or ()
         every = [makers.get(one, ()) for one in found if isinstance(one, Register)]
         return any(
-            len(made) > 1 or any(s.name.startswith(_BLOCKS) for one in made for s in one.specials())
+            len(made) > 1 or any(s.register.varies == BLOCK for one in made for s in one.specials())
             for made in every
         )
 

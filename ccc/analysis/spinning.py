@@ -33,6 +33,7 @@ from ccc.analysis.settled import is_settled, stays_taken
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register
 from ccc.ptx.opcodes import KEEPING, LOADS, STAYING, Effect
+from ccc.ptx.operations import ORDERED
 from ccc.ptx.types import ANEW, TYPES
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 _FROM_ELSEWHERE = Effect.READ | Effect.CALL
 _LINEAR = frozenset({"add", "sub", "mov", "mul", "mad", "shl", "cvt", "neg"})
 """What may be made of a counter so that it still comes to its end."""
-_ORDERED = frozenset({"lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ def _is_bounded(comparison: Instruction, stepped: set[Register], slices: LoopCon
     ends = comparison.operands[1:]
     bounds = [other for one, other in zip(ends, ends[::-1], strict=True) if is_counter(one)]
     fixed = any(bound not in slices.makers for bound in bounds)
-    return bool(bounds) and (fixed or comparison.modifiers[0] in _ORDERED)
+    return bool(bounds) and (fixed or comparison.modifiers[0] in ORDERED)
 
 
 def _retries(slices: LoopConditions) -> bool:

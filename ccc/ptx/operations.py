@@ -9,6 +9,8 @@ EXTREMES = ("min", "max")
 """Operations that give one of what they compare."""
 UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 """Relations of ``setp`` for numbers without a sign, by which of all types they are."""
+ORDERED = frozenset((*UNSIGNED, *UNSIGNED.values()))
+"""The relations that tell an order."""
 RELATIONS: Mapping[str, Callable[[int, int], bool]] = {
     one: getattr(operator, one) for one in ("eq", "ne", "lt", "le", "gt", "ge")
 }

@@ -29,9 +29,8 @@ from ccc.analysis.paths.induction import Induction
 from ccc.analysis.paths.model import Path
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register
+from ccc.ptx.operations import ORDERED
 from ccc.ptx.types import number_of_type
-
-_ORDERED = ("lt", "le", "gt", "ge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,4 +185,4 @@ def _is_before(definition: Definition, path: Path, facts: Facts) -> bool:
 
 def _stays(induction: Induction, type_name: str) -> bool:
     """Whether the counter never goes on at the other end of the numbers of a type."""
-    return induction.type == type_name and induction.relation in _ORDERED
+    return induction.type == type_name and induction.relation in ORDERED
