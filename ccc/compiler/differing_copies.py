@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ccc.compiler.other_arms import REMOVED
+from ccc.compiler.other_arms import LEAVE_IT, REMOVED
 from ccc.errors import Span
 from ccc.remark import Remark, of_arm
 
@@ -17,7 +17,7 @@ _CLAUSE = re.compile(r"reduction\((\S+): ([^()]*)\)")
 _ANY = ("variable", "variables")
 """Words for such of which nobody knows the names."""
 _DIFFER = "; copies of this code want different clauses: give each a loop of its own"
-_WITHOUT = "have a copy of this code without the annotation, which serves others"
+_LEAVE_IT = LEAVE_IT.format("other copies")
 _Arm = tuple[Span, str, str]
 
 
@@ -41,14 +41,19 @@ def with_copies_in_mind(
 
     def kept(one: Remark, kernel: str) -> Remark:
         arm = of_arm(one)
-        if one.reason is None:
-            return one
-        is_other = any(len(wanted[arm][name]) > 1 for _, name in _offered(one))
-        serves_others = serving[arm] and kernel not in serving[arm]
-        reason = REMOVED.sub(_WITHOUT, one.reason) if serves_others else one.reason
-        return replace(one, reason=f"{reason}{_DIFFER}" if is_other else reason)
+        if serving[arm] and kernel not in serving[arm]:
+            one = replace(one, reason=_served(one.reason), advice=_served(one.advice))
+        if any(len(wanted[arm][name]) > 1 for _, name in _offered(one)):
+            return replace(one, reason=f"{one.reason}{_DIFFER}")
+        return one
 
     return {kernel: [kept(one, kernel) for one in remarks] for kernel, remarks in told.items()}
+
+
+def _served(text: str | None) -> str | None:
+    """What is said of a copy where the annotation serves others: it costs this one nothing, which
+    is compiled as without it."""
+    return text and REMOVED.sub(_LEAVE_IT, text)
 
 
 def _offered(remark: Remark) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ from ccc.remark import SERVES, Remark, of_arm
 
 NEEDS_NOTHING = "too short to gain, so that nothing has to be done about it"
 REMOVED = re.compile(rf"(?:{TOO_SHORT}|remove (?:the|this) annotation)(?=$|; )")
-_LEAVE_IT = f"leave it as it is, {SERVES} {{}}"
+LEAVE_IT = f"leave it as it is, {SERVES} {{}}"
 
 
 def short_ones_need_nothing(
@@ -62,7 +62,7 @@ def _kept(remark: Remark, remarks: Sequence[Remark]) -> str | None:
     if remark.reason is None or not _serves_others(remark, remarks):
         return remark.reason
     others = "other cases" if remark.arm == "case" else "the other arm"
-    return REMOVED.sub(_LEAVE_IT.format(others), remark.reason)
+    return REMOVED.sub(LEAVE_IT.format(others), remark.reason)
 
 
 def _serves_others(remark: Remark, remarks: Sequence[Remark]) -> bool:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -97,7 +98,7 @@ def translate(
         if options.mark_only or not now.refused or options.profile:
             done.original = unit.known_original
             _add_alternatives(all_marked, output, options, unit.places, done)
-            return now.final  # what is left alone is counted all the same
+            return unit.final(now)  # what is left alone is counted all the same
         unmarked = now.without_refused
         unit.left |= now.refused
 
@@ -187,6 +188,16 @@ class _Unit:
         if self.begin and not is_last and _without_markers(compiled, refused) is None:
             self.begin(self.annotated.mark(without=self.left | refused, values=values).text)
 
+    def final(self, now: _Tried) -> str:
+        """The PTX after all passes, in which what none of these has changed is as the compiler
+        makes it without annotations."""
+        told = chain.from_iterable(now.done.remarks.values())
+        if self.options.profile or not any(one.applied for one in told):
+            return now.ptx  # nothing is marked any more, or all is counted
+        from ccc.compiler.baseline import as_without  # noqa: PLC0415 - as transform below
+
+        return as_without(now.before, now.ptx, self.original)
+
     def with_values(self, values: frozenset[int], before: _Tried) -> _Tried:
         """The same with values for more variables; what was tried before, if that is nothing new or
         cannot be compiled."""
@@ -218,26 +229,6 @@ class _Tried:
         """What the compiler would make of it without the markers of those; None if it has to be
         asked."""
         return _without_markers(self.compiled, self.refused)
-
-    @property
-    def final(self) -> str:
-        """The PTX after all passes, in which what none of these has changed is unrolled as in the
-        source."""
-        from ccc.compiler.unmarking import free_to_unroll  # noqa: PLC0415 - loaded by transform
-        from ccc.parse import parse_module  # noqa: PLC0415
-
-        told = self.done.remarks.items()
-        applied = {name for name, mine in told if any(one.applied for one in mine)}
-        if not applied:  # else nothing is marked any more
-            return self.ptx
-        try:
-            module = parse_module(self.ptx)
-        except CccError:  # that it cannot be read is told elsewhere
-            return self.ptx
-        for piece in module.functions:
-            if piece.name not in applied:
-                piece.text = free_to_unroll(piece.text)
-        return module.text
 
     @property
     def missed(self) -> int:

@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import ccc.compiler.baseline
+
 # While cicc runs there is time to load what is needed behind it.
 import ccc.compiler.blame
 import ccc.compiler.earlier

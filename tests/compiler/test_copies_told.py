@@ -85,6 +85,4 @@ __global__ void sums(const float *x, float *y, int n) { y[threadIdx.x] = most(x,
 
 def test_an_annotation_that_serves_another_kernel_is_not_to_be_removed(tmp_path: Path) -> None:
     (line,) = said(FUNCTORS, tmp_path, Options(strategy=COLLECT))
-    assert line.endswith(
-        "or have a copy of this code without the annotation, which serves others [in sums]"
-    )
+    assert line.endswith("or leave it as it is, since the annotation serves other copies [in sums]")

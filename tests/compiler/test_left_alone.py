@@ -115,11 +115,6 @@ def functions(ptx: str) -> dict[str, str]:
     return {piece.name: piece.text for piece in parse_module(ptx).functions}
 
 
-def lines(text: str) -> list[str]:
-    """Those of PTX with code; a marker that is left is a comment."""
-    return [one for one in text.splitlines() if one.partition("//")[0].strip()]
-
-
 def made(source: str, compiler: Compiler) -> tuple[dict[str, str], DevicePass, int]:
     """The functions after all passes, what there is to say, and how often it was compiled."""
     asked: list[str] = []
@@ -161,16 +156,29 @@ template __global__ void of<true>(const int *, const int *, int *, int);
 """
 
 
-@pytest.mark.parametrize("own", ["", "    #pragma unroll 1\n"])
-def test_a_copy_of_a_loop_without_its_path_may_be_unrolled_as_the_compilers(
-    own: str, compiler: Compiler
+BUT_LITTLE = COPIES.replace(
+    "if constexpr (has) s = leaf(b, s);",
+    """
+        #pragma ccc if prob(0.1)
+        if (s & 1) for (int k = 0; k < (has ? 300 : 1); ++k) s = s * 3 + b[s & 255];""",
+)
+"""A template of which one instance has too little to do in its path."""
+
+
+@pytest.mark.parametrize("source", [
+    COPIES, COPIES.replace("    for", "    #pragma unroll 1\n    for"), BUT_LITTLE,
+], ids=["no path", "unrolled as the user says", "a path that is left"])  # fmt: skip
+def test_a_copy_of_which_nothing_is_applied_is_as_the_compiler_makes_it(
+    source: str, compiler: Compiler
 ) -> None:
     """Where another one is applied, so that both are compiled with markers."""
-    source = LEAF + COPIES.replace("    for", f"{own}    for")
-    plain, code = functions(compiler(strip(source))), made(source, compiler)[0]
-    changed = [name for name in plain if lines(code[name]) != lines(plain[name])]
-    assert len(changed) == 1
-    assert "Lb1E" in changed[0]
+    plain, (code, done, _) = (
+        functions(compiler(strip(LEAF + source))),
+        made(LEAF + source, compiler),
+    )
+    assert [name for name in plain if code[name] != plain[name]] == [
+        name for name, mine in done.remarks.items() if any(one.applied for one in mine)
+    ]
 
 
 def test_a_loop_that_holds_no_path_is_warned_of(compiler: Compiler) -> None:
