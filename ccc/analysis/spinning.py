@@ -242,6 +242,17 @@ def _retries(slices: LoopConditions) -> bool:
     )
 
 
+def swaps_on(poll: Instruction, facts: Facts) -> bool:
+    """Whether it is a compare-and-swap of what was found there, in a loop that may go on where it
+    has succeeded: what is left by that may be a lock, or nothing that others wait for."""
+    if poll.name != "atom" or "cas" not in poll.modifiers:
+        return False
+    around = [loop for loop in facts.loops if facts.homes[poll] in loop.blocks]
+    inner = min(around, key=lambda loop: len(loop.blocks), default=None)
+    slices = LoopConditions(inner, facts) if inner is not None else None
+    return slices is not None and _was_found(poll, slices) and not _retries(slices)
+
+
 def _ends_if_swapped(label: str, swap: Instruction, slices: LoopConditions) -> bool:
     """Whether the loop ends as soon as a compare-and-swap in some block succeeds.
 

@@ -100,8 +100,8 @@ def reads_alike(head: Node, loop: Node) -> bool:
 
 
 def only_read(function: Node, code: bytes, *, is_written: bool) -> set[bytes]:
-    """The pointers to constants among the parameters of a function: no memory is meant by them that
-    code writes by the pointer itself, and if they are ``__restrict__`` none that it writes at all.
+    """The pointers to constants of a function: no memory is meant by them that code writes by the
+    pointer itself, and if they are parameters and ``__restrict__`` none that it writes at all.
 
     Args:
         function: the function.
@@ -110,8 +110,12 @@ def only_read(function: Node, code: bytes, *, is_written: bool) -> set[bytes]:
     """
     listed = parameters(function)
     body = function.child_by_field_name("body") or function
-    numbers = range(len(listed)) if is_written else restricted_parameters(body, code)[0]
-    constant = (listed[n] for n in numbers if _TO_CONSTANTS.search(listed[n].text or b""))
+    if is_written:
+        inside = updates.every(body, lambda node: node.type == "declaration")
+        listed = [*listed, *inside]
+    else:
+        listed = [listed[n] for n in restricted_parameters(body, code)[0]]
+    constant = (one for one in listed if _TO_CONSTANTS.search((one.text or b"").partition(b"=")[0]))
     return {name for one in constant for name, _ in declared_in(one)}
 
 

@@ -29,7 +29,7 @@ from ccc.analysis.paths.held_locks import (
 from ccc.analysis.paths.model import CheckedPath, Refused, at, instructions_of
 from ccc.analysis.paths.promises import find_promise
 from ccc.analysis.polled import are_named_apart, changes_nothing, is_strong, roots
-from ccc.analysis.spinning import Spin, goes_on
+from ccc.analysis.spinning import Spin, goes_on, swaps_on
 from ccc.ir.markers import ARMS
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
@@ -310,7 +310,8 @@ def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
     mine = replace(spin, polls=(poll,))
     if poll.effects & Effect.CALL or not (looks or goes_on(mine, facts)):
         raise Refused(
-            f"a lock may still be held when a turn ends{at(poll)}; {_in_turn(mine, path, facts)}"
+            f"a lock may still be held when a turn ends{at(poll)}; "
+            f"{_SWAPS_ON * swaps_on(poll, facts)}{_in_turn(mine, path, facts)}"
             f"{_way_out_if_apart(poll, spin, path, facts)}"
         )
     ways_out = f"{_WAITS * looks}{_in_one_task('that memory', path)}{_BEFORE * looks}"
@@ -365,6 +366,10 @@ def _unlikely(poll: Instruction, other: Instruction, facts: Facts) -> tuple[bool
 
 
 _WAITS = "if an iteration waits there for another one, remove the annotation; else "
+_SWAPS_ON = (
+    "if it takes no lock, and all is done once it has succeeded, let the loop that tries it end "
+    "there; else "
+)
 _BEFORE = ", or look at it before the loop, if once is enough"
 
 
@@ -398,6 +403,7 @@ def _way_out(
     may_be_restricted = facts.memory.apart.may_be_restricted(poll)
     if not is_strong(poll) and may_be_restricted and not is_written:
         return f"{RESTRICT}, or {leave}"
+    leave = f"{_SWAPS_ON * swaps_on(poll, facts)}{leave}"
     return leave + _way_out_if_apart(poll, spin, path, facts)
 
 
