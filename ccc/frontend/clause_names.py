@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ccc.errors import short
 from ccc.frontend import reductions, updates
 from ccc.frontend.classes import class_of, fields_beside, knows_members, type_of_field
-from ccc.frontend.declared_types import members_of
+from ccc.frontend.declared_types import members_of, type_by_name
 from ccc.frontend.lambdas import outermost, own_names
 from ccc.frontend.naming import is_asked_for, is_index
 from ccc.frontend.near_names import members_used, near_name, parts_of
@@ -282,8 +282,9 @@ class ClauseNames:
 
     def structures(self, pragma: Pragma, statement: Node) -> dict[str, DeclaredStructure]:
         """The variables of reductions that are structures, by their names."""
-        kinds = {name: type_of(statement, name.encode()) for _, name in pragma.reductions}
-        found = {n: structure_of(kind, self._blank) for n, kind in kinds.items() if kind}
+        names, code = dict.fromkeys(name for _, name in pragma.reductions), self._blank
+        kinds = {name: type_by_name(statement, name.encode(), code) for name in names}
+        found = {n: structure_of(kind, code) for n, kind in kinds.items() if kind}
         return {n: one for n, one in found.items() if one and (one.open or one.private)}
 
     def _whole_structure(self, placed: Placed) -> Iterator[WrongName]:

@@ -155,9 +155,11 @@ class UpdatedVariables(MarkedStatements):
         return " ".join(kind.decode(errors="replace").split())
 
     def structure(self, at: Span, name: str) -> DeclaredStructure | None:
-        """The structure that a variable of a statement's function is, if it is known to be one."""
+        """The structure that a variable of a statement's function, or a member of one, is, if it
+        is known to be one."""
         placed = self._at(at)
-        kind = type_of(placed.statement, name.encode()) if placed else None
+        code = self._placement.blank
+        kind = type_by_name(placed.statement, name.encode(), code) if placed else None
         method = outermost(placed.statement) if placed and not kind else None
         kind = kind or (type_of_field(method, name.encode()) if method else None)
         return structure_of(kind, self._placement.blank) if kind else None
@@ -483,4 +485,9 @@ class UpdatedVariables(MarkedStatements):
         return [one for one, kind in kinds.items() if not kind or may_be_wide(kind)] or names
 
     def _is_float(self, statement: Node, name: bytes) -> bool:
-        return floating_type(statement, name, self._placement.blank) is not None
+        """Whether it is floating-point, or a structure in one of such numbers alone."""
+        code = self._placement.blank
+        kind = type_by_name(statement, name, code) if b"." in name else None
+        whole = structure_of(kind, code) if kind else None
+        every = [b"%s.%s" % (name, one.encode()) for one in whole.open] if whole else [name]
+        return all(floating_type(statement, one, code) is not None for one in every or [name])

@@ -82,6 +82,15 @@ def test_a_reduction_of_all_of_what_a_template_makes(kind: str, instead: str) ->
     assert f"which is a structure; {instead}" in str(warning)
 
 
+def test_a_reduction_of_a_member_that_is_a_structure_names_the_numbers_in_it() -> None:
+    text = loop("s.f += v;\n#pragma ccc if\nif (a) { b(); }")
+    text = text.replace("ccc for", "ccc for reduction(+: s.f)").replace("#", "S s;\n#", 1)
+    kinds = "struct V { float x, y; V &operator+=(V); }; struct S { V f; int e; };\n"
+    (warning,) = mark(kinds + text, "k.cu").warnings
+    told = "which is a structure; name the members that the loop updates: reduction(+: s.f.x, s.f.y"
+    assert f'the reduction has no effect on "s.f", {told})' in str(warning)
+
+
 def test_an_enumeration_is_no_structure() -> None:
     text = loop("acc = (A)((int)acc | i);\n#pragma ccc if\nif (a) { b(); }")
     text = text.replace("ccc for", "ccc for reduction(|: acc)")

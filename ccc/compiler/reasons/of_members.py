@@ -48,7 +48,7 @@ def of_members(asked: Inquiry) -> Inquiry:
         return asked.settled(told)
     if not all(one.open for _, one in whole.values()):
         return asked.with_clause(_of_hidden(asked, name, by, found))
-    bases = {one.partition(".")[0]: of for one, of in whole.items()}
+    bases = {_held_by(asked, one): of for one, of in whole.items()}
     clauses = [(by, f"{base}.{one}") for base, (by, found) in bases.items() for one in found.open]
     others = [one for one in asked.names if one not in whole]
     clauses += served(asked, others)
@@ -93,11 +93,20 @@ def _structure(asked: Inquiry, name: str) -> tuple[str, DeclaredStructure] | Non
     what it hides; None where none serves what else is done."""
     base, _, member = name.partition(".")
     found = asked.suspects.structure(asked.at, base)
+    if found and member and not found.hides(member):
+        found, member = asked.suspects.structure(asked.at, name), ""
     kept = asked.suspects.extreme(asked.at)
     by = kept[0] if kept and kept[1] == name else asked.suspects.operation(asked.at, name)
     if found is None or by not in REDUCING or (member and not found.hides(member)):
         return None
     return by, found
+
+
+def _held_by(asked: Inquiry, name: str) -> str:
+    """Of what a clause can name members: a member that is a structure, or the whole."""
+    base, dot, member = name.partition(".")
+    whole = asked.suspects.structure(asked.at, base) if dot else None
+    return base if whole and whole.hides(member) else name
 
 
 def _of_hidden(asked: Inquiry, name: str, by: str, found: DeclaredStructure) -> str:
