@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
 from ccc.frontend.remembered import remembered
-from ccc.frontend.syntax import body_of, every_node, function_name, root_around, type_of
+from ccc.frontend.syntax import (
+    body_of,
+    every_node,
+    function_name,
+    parameters,
+    root_around,
+    type_of,
+)
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
 _ARGUMENTS = re.compile(rb"<.*>", re.DOTALL)
 _CLASSES = ("struct_specifier", "class_specifier")
+_NAMING = ("type_definition", "alias_declaration")
 _METHOD = "function_definition"
 _NAMES = ("type_identifier", "template_type")
 
@@ -139,10 +147,53 @@ def name_of_type(kind: bytes) -> bytes:
     return name.rpartition(b"::")[2]
 
 
+def taking(called: Sequence[Node], count: int) -> Sequence[Node]:
+    """The functions that take so much; all if none does, as where some need not be given."""
+    return [one for one in called if len(parameters(one)) == count] or called
+
+
+def taking_it(called: Sequence[Node], number: int, given: Node | None) -> Sequence[Node]:
+    """The functions that take a variable at some place, or its address, by its type; all if none
+    does, as where that is not known."""
+    kind = kind_of(given) if given is not None and len(called) > 1 else b""
+    if not kind or given is None:
+        return called
+    names = _other_names(root_around(given))
+    kind = _meant(kind, names)
+    kinds = [(one, each) for one in called for each in parameters(one)[number : number + 1]]
+    return [one for one, each in kinds if _meant(_kind_taken(each), names) == kind] or called
+
+
+def _meant(name: bytes, names: Mapping[bytes, bytes]) -> bytes:
+    """What a type is called that may have been given other names."""
+    for _ in names:
+        if name not in names:
+            break
+        name = names[name]
+    return name
+
+
+@lru_cache(maxsize=1)
+def _other_names(root: Node) -> dict[bytes, bytes]:
+    """What a text calls types by ``typedef`` and ``using``, and what these are called."""
+    found: dict[bytes, bytes] = {}
+    for one in updates.every(root, lambda node: node.type in _NAMING):
+        kind = one.child_by_field_name("type")
+        name = one.child_by_field_name("declarator") or one.child_by_field_name("name")
+        of = kind.child_by_field_name("name") or kind if kind else None
+        if name is not None and name.type == "type_identifier" and of is not None:
+            found[name.text or b""] = name_of_type(of.text or b"")
+    return found
+
+
 def is_of(parameter: Node, kind: bytes | None) -> bool:
     """Whether a parameter is of a type of that name."""
+    return _kind_taken(parameter) == kind
+
+
+def _kind_taken(parameter: Node) -> bytes:
     declared = parameter.child_by_field_name("type")
-    return declared is not None and name_of_type(declared.text or b"") == kind
+    return name_of_type(declared.text or b"") if declared is not None else b""
 
 
 @remembered

@@ -87,7 +87,7 @@ def handed_over(path: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[Ha
         is_object = function.type == "identifier" and name in own and name not in kept
         name = _CALL if is_object else name
         known = [kept[name]] if name in kept and function.type == "identifier" else named(name)
-        called = _fitting(known, listed.named_child_count)
+        called = classes.taking(known, listed.named_child_count)
         base = updates.base_of(function) if is_object or function.type == _MEMBER else None
         if base is not None:
             method = _method(base, called)
@@ -122,6 +122,7 @@ def _given(
     is_address = one.type == "pointer_expression" and one.children[0].type == "&"
     place = one.child_by_field_name("argument") if is_address else one
     given = updates.base_of(place)
+    called = classes.taking_it(called, number, updates.whole(place))
     element = _element(place, one) if given is None else None
     if called and is_address and all(to_constant(f, number) for f in called):
         return
@@ -406,15 +407,16 @@ def passed_on(body: Node, named: _Named, depth: int = _DEEPEST) -> Iterator[Hand
         if function is None or listed is None:
             continue
         name = _plain_name(function)
-        called = _fitting(named(name), listed.named_child_count)
+        called = classes.taking(named(name), listed.named_child_count)
         by = frozenset(node.text for node in identifiers_in(listed))
         for number, one in enumerate(listed.named_children):
             base, way = updates.whole(one), _of_pointer
             if base is None and one.type == "pointer_expression" and one.children[0].type == "*":
                 base, way = updates.whole(one.child_by_field_name("argument")), _of_reference
-            made = {key: None for f in called for key in way(f, number, named, depth)}
+            meant = classes.taking_it(called, number, base)
+            made = {key: None for f in meant for key in way(f, number, named, depth)}
             if base is not None and made:
-                stepped = all(_steps(f, number, named, depth) for f in called)
+                stepped = all(_steps(f, number, named, depth) for f in meant)
                 yield HandedOver(base, name, _led_to(base, b"->", made, by), stepped)
         place, base = function.child_by_field_name("argument"), _led_from(function)
         method = _method(base, called) if base is not None else None
@@ -453,11 +455,6 @@ def _led_from(place: Node | None) -> Node | None:
         is_led = is_led or updates.is_arrow(node)
         node = updates.bare(node.child_by_field_name("argument"))
     return node if is_led and node is not None and node.type == "identifier" else None
-
-
-def _fitting(called: Sequence[Node], count: int) -> Sequence[Node]:
-    """The functions that take so much; all if none does, as where some need not be given."""
-    return [one for one in called if len(parameters(one)) == count] or called
 
 
 def _method(base: Node, called: Sequence[Node]) -> Node | None:

@@ -47,6 +47,13 @@ def test_a_function_that_makes_a_state_of_that_alone(functions: str, call: str) 
     assert is_stepped(code) == [True]
 
 
+@pytest.mark.parametrize("name", ["typedef R Mine;", "using Mine = struct R;"])
+def test_of_functions_of_one_name_that_of_the_type_of_a_variable_is_meant(name: str) -> None:
+    other = "struct O { int at; }; unsigned step(O &o) { return o.at++; }"
+    code = BY_FUNCTION.replace("FUNCTIONS", f"{SHIFTED} {other} {name}").replace("R r,", "Mine r,")
+    assert is_stepped(code.replace("CALL", "x += step(r)")) == [True]
+
+
 @pytest.mark.parametrize(
     "methods",
     [
