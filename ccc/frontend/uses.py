@@ -222,9 +222,12 @@ def likely_held(kind: str, variables: Iterable[Node]) -> list[Node]:
     return {"b32": narrow, "b64": wide or narrow}.get(kind, fitting)
 
 
-def in_shared(nodes: Iterable[Node], root: Node) -> list[Node]:
-    """The variables of these that are declared to be in shared memory."""
-    names = _declared_as(_SHARED, root)
+def in_shared(nodes: Iterable[Node], root: Node, function: Node | None = None) -> list[Node]:
+    """The variables of these that are declared to be in shared memory, or that a function makes
+    from such, as pointers into that."""
+    names: set[bytes | None] = {*_declared_as(_SHARED, root)}
+    if function is not None and names:
+        names = updates.follows_from(function, names, by_branches=False)
     bases = (base for node in nodes if (base := updates.base_of(node)) is not None)
     return [base for base in bases if base.text in names]
 

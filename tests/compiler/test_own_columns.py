@@ -17,6 +17,7 @@ NAME(const float *__restrict__ x, const int *__restrict__ row, int *y, int *lock
     __shared__ int h[16][64];
     const int stride = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
     const int lane = threadIdx.x & 31;
+    int *column = &h[0][threadIdx.x];
     int *mine = y + 16 * thread, turn = 0, count = 0, read = 0, base = row[0];
 #pragma ccc for
     for (int i = thread; i < n; i += stride) {
@@ -40,6 +41,7 @@ OWN = {
     "shared": ("h[bin][threadIdx.x]++;", "h"),
     "global_": ("y[bin * stride + thread] += 3;", "y"),
     "made_before_the_loop": ("mine[row[i] & 15]++;", "mine"),
+    "by_a_pointer": ("column[bin * 64] += 3;", "column"),
     "by_the_size_of_blocks": ("h[0][row[i] * blockDim.x + threadIdx.x] += bin;", "h"),
     "found_there": ("y[row[i] * 64 + threadIdx.x] ^= bin;", "y"),
 }
