@@ -26,14 +26,20 @@ _BRANCHES = ("if_statement", "switch_statement", "conditional_expression", *LOOP
 def copies(
     path: Node, turn: Node, made: Collection[bytes | None], own: Collection[bytes | None]
 ) -> list[Node]:
-    """Where what is none of an iteration's ``own`` is set from what a path ``made``, which nvcc
-    mostly keeps in the same register, so that no instruction does it."""
+    """Where what is none of an iteration's ``own`` is set anew from what a path ``made``, which
+    nvcc mostly keeps in the same register, so that no instruction does it."""
     return [
         base
         for change, base in updates.changes(turn)
         if change.start_byte >= path.end_byte and base.text not in own
-        if updates.is_made_of(change, made)
+        if updates.is_made_of(change, made) and not _is_update(change, base)
     ]
+
+
+def _is_update(change: Node, base: Node) -> bool:
+    """Whether a variable is made of what it was, which is an instruction of its own."""
+    is_plain = "=" in [child.type for child in change.children]
+    return not is_plain or updates.is_made_of(change, (base.text,))
 
 
 def only_there(path: Node, turn: Node, name: bytes) -> Node | None:

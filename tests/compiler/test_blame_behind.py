@@ -178,3 +178,29 @@ def test_tiles_are_not_offered_where_the_branch_needs_what_the_rest_sets(tmp_pat
     assert '; or, if that serves as well, set "last" behind the branch to what is known' in line
     known = DELAYED.replace("last = v;", "last = before;")
     assert said(known, tmp_path, Options(strategy=COLLECT)) == []
+
+
+MOVED_ON = """__global__ void k(const unsigned char *s, const int *off, int *out, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        unsigned o = 0, sum = 1;
+#pragma ccc for
+        for (int p = off[i]; p < off[i + 1]; ++p) {
+            int c = s[p];
+#pragma ccc if
+            if (c > 127) { c = s[p + 1] + (c & 127) * 256; p += 1; }
+            UPDATE
+            o++;
+        }
+        out[i] = o + sum;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("update", ["sum = (sum + c) % 65521;", "sum ^= c; sum *= 31;"])
+def test_what_is_updated_behind_by_what_a_path_makes_is_none_that_the_path_moves_on(
+    update: str, tmp_path: Path
+) -> None:
+    (line,) = said(MOVED_ON.replace("UPDATE", update), tmp_path, Options(strategy=COLLECT))
+    assert 'needs a value that the path computes ("p", k.cu:8, PTX line' in line
+    assert 'each begins where the one before has left "p": count it up outside of the' in line
