@@ -132,3 +132,26 @@ def test_an_array_of_which_not_all_is_set_is_to_be_given_a_value(tmp_path: Path)
     assert "uninit" not in str(
         said(ROW.replace("VALUE", " = {}"), tmp_path, Options(strategy=COLLECT))
     )
+
+
+TOP = """struct Top { float key; int id, n;
+    __device__ Top() : INITIAL {}
+    __device__ void add(float k, int i) { if (n == 0 || k > key) { key = k; id = i; } ++n; } };
+__global__ void k(const int *off, const float *x, int *where, int rows) {
+#pragma ccc for
+    for (int r = threadIdx.x; r < rows; r += blockDim.x) {
+        Top top;
+#pragma ccc while
+        for (int e = off[r]; e < off[r + 1]; ++e) top.add(sqrtf(x[e]), e);
+        where[r] = top.n ? top.id : -1;
+    }
+}
+"""
+
+
+def test_members_are_to_be_given_values_in_the_constructor(tmp_path: Path) -> None:
+    (line,) = said(TOP.replace("INITIAL", "n(0)"), tmp_path, Options(strategy=COLLECT))
+    assert '("top", k.cu:' in line
+    assert '; it may be uninitialised: give all members of "top" a value where it is decl' in line
+    every = TOP.replace("INITIAL", "key(0), id(0), n(0)")
+    assert said(every, tmp_path, Options(strategy=COLLECT)) == []

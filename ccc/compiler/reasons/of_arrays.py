@@ -3,10 +3,12 @@ where they may have no values."""
 
 from __future__ import annotations
 
+from ccc.analysis.paths.carried_values import SET_IN_LOOP
 from ccc.compiler.reasons.handing_on import else_remove
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import Inquiry
 from ccc.compiler.reasons.topics import Topic
+from ccc.frontend.syntax import declared_in
 
 _ELEMENTS = (
     "if the loop only updates its elements, have a variable for each of them in its place, and say "
@@ -19,6 +21,9 @@ _COLUMNS = (
 """Where a variable for each would have to be found by a number."""
 _SET_WHOLE = "give all of it a value where it is declared"
 """Of an array in registers, which is declared in the loop, but of which not all is set."""
+_SET_MEMBERS = 'give all members of "{}" a value where it is declared, or in its constructor'
+_OR_MEMBER = f"{SET_IN_LOOP}, or if it is a member, in the constructor"
+"""Where it is not known what it is."""
 _ATOMICS = {"+": "atomicAdd", "&": "atomicAnd", "|": "atomicOr", "^": "atomicXor"}
 
 
@@ -76,9 +81,15 @@ def _in_columns(asked: Inquiry) -> str:
 
 
 def set_whole(asked: Inquiry) -> str | None:
-    """What gives values to what may have none, if that is an array: it is declared already."""
-    arrays = asked.suspects.names(asked.at, Topic.ARRAYS) if asked.names else []
-    return _SET_WHOLE if asked.names and {*asked.names} <= {*arrays} else None
+    """What gives values to what may have none, if that is an array, or a structure: these are
+    declared already."""
+    suspects, at, names = asked.suspects, asked.at, asked.names
+    if names and {*names} <= {*suspects.names(at, Topic.ARRAYS)}:
+        return _SET_WHOLE
+    own = {one for one, _ in declared_in(asked.statements[1])} if asked.statements else set[bytes]()
+    if len(names) == 1 and names[0].encode() in own and suspects.structure(at, names[0]):
+        return _SET_MEMBERS.format(names[0])
+    return None if names else _OR_MEMBER
 
 
 def _is_called(name: str, callee: str) -> bool:
