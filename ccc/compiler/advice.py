@@ -169,7 +169,9 @@ DECLINED = {
         'no "continue", "break" or "goto" in the path: set a flag there, and ask it behind the path'
     ),
     "lanes meet in an iteration": "move warp-collectives out of the loop",
-    "a path that is left alone lies in the loop": "remove its annotation",
+    "a path that is left alone lies in the loop": (
+        "remove its annotation, or if it is another arm or case of this one, ask for none"
+    ),
     "the iteration passes local memory": "keep it in variables, or use the array in the path alone",
     "the next iteration begins with a value": (
         "if no iteration needs the variable of another, declare it in the loop; or use it behind "

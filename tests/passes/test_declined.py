@@ -131,11 +131,14 @@ def test_what_keeps_calls_from_being_inlined_is_asked_for_no_more() -> None:
     )
 
 
+LEFT = "a path that is left alone lies in the loop"
+
+
 @pytest.mark.parametrize(
     ("form", "strategy", "reason"),
     [
         ("if", "engage", OF_ANOTHER_KIND),
-        ("two arms", "batch7", "a path that is left alone lies in the loop"),
+        ("two arms", "batch7", f"{LEFT}; remove its annotation, or if it is another arm or case"),
         ("cases", "pool", "there are several paths"),
         ("while", "queue", "the tasks of a loop come back after some turns"),
         ("for variable", "counter(2)", "its iterations need more than their number"),
