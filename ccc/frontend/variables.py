@@ -172,9 +172,7 @@ class Suspects(UpdatedVariables):
             "accessed": lambda: accessed(function, around),
             "written": lambda: accessed(function, around),
             "atomic": lambda: by_atomics(function),
-            "shared": lambda: in_shared(
-                accessed(function, around), self._placement.root, function
-            ),
+            "shared": lambda: in_shared(accessed(function, around), self._placement.root, function),
         }
         return list(ways[about]())
 
