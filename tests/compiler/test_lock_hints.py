@@ -394,7 +394,12 @@ def test_of_an_atomic_operation_nothing_is_named_that_is_only_read(tmp_path: Pat
     lines = said(LABELS, tmp_path, Options())
     (line,) = (one for one in lines if "a lock may be held when the path begins" in one)
     assert "img" not in line
+    assert "; if it is none, put all that is done with that memory into one branch, and" in line
     assert line.endswith("or before it, or remove this annotation [in merge]")
+    before, _, calls = LABELS.partition("#pragma ccc if")
+    rest = calls.replace("#pragma ccc if", "").replace("i - w);", "i - w); }")
+    together = f"{before}#pragma ccc if\nif (img[i] > 1) {{{rest}"
+    assert not any("lock" in one for one in said(together, tmp_path, Options()))
 
 
 SOLVED = """__global__ void k(const int *row, const int *col, const double *val,

@@ -143,7 +143,7 @@ def _refuse_barrier(instruction: Instruction, annotated: FoundLoop, facts: Facts
         advice = (
             "with shared memory or barriers in the kernel, ccc grid_stride puts one between "
             "its blocks: have each thread do several items between two barriers, in a loop "
-            "with ccc for"
+            "with ccc for, or remove the annotations"
         )
     raise Refused(f"there is a barrier in the annotated loop{at(instruction)}; {advice}")
 

@@ -187,14 +187,14 @@ def _check_beginning(spin: Spin, path: CheckedPath, later: Collection[str], fact
             moves_on = not MOVES_ON.isdisjoint(poll.modifiers)
             raise Refused(
                 f"a lock may be held when the path begins in which others wait for it{at(poll)}; "
-                f"{_COUNT * moves_on}{_TAKE}"
+                f"{_COUNT * moves_on}{_take(poll)}"
             )
         others = (one for one in instructions_of(later, facts) if one is not poll)
         if any(may_end(mine, one, facts) for one in others):
             anew = _given_back_anew(mine, before, facts)
             raise Refused(
                 "a lock may be held when the path begins, for which others wait beside it or "
-                f"behind it{at(poll)}{anew}; {f'{RESTRICT}, or ' if anew else ''}{_TAKE}"
+                f"behind it{at(poll)}{anew}; {f'{RESTRICT}, or ' if anew else ''}{_take(poll)}"
             )
 
 
@@ -220,7 +220,20 @@ def _is_kept(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
     return not any(may_end(spin, one, facts) for one in behind)
 
 
+_BOUNDS = frozenset({"min", "max"})
 _TAKE = "take it and give it back in the path, or before it, or remove this annotation"
+
+
+def _take(poll: Instruction) -> str:
+    """What to do about what may be a lock, or what is brought together where no lock is likely."""
+    if _BOUNDS.isdisjoint(poll.modifiers):
+        return _TAKE
+    return (
+        "if it is none, put all that is done with that memory into one branch, and the annotation "
+        f"before that; else {_TAKE}"
+    )
+
+
 _COUNT = "if it is a count, put all that counts into the path; else "
 
 
