@@ -92,7 +92,8 @@ def _tell(one: Collectable, chosen: Chosen, kernel: Kernel, *, is_asked: bool) -
 def _stands_in_a_branch(path: Path, kernel: Kernel) -> bool:
     """Whether lanes of a warp that have an iteration likely begin a loop without others."""
     around, facts = path.loop.loop, kernel.facts
-    return path.repeats and not likely_taken_together(path.entry, around, facts, within_bounds=True)
+    is_outermost = path.repeats and path.parent is None  # else what is around it is marked already
+    return is_outermost and not likely_taken_together(path.entry, around, facts, within_bounds=True)
 
 
 def _search(loop: AnnotatedLoop, paths: Sequence[Path], kernel: Kernel) -> StrategySearch:

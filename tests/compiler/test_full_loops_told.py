@@ -73,3 +73,32 @@ def test_nor_does_it_need_another_kernel_where_some_threads_are_beyond_the_end(
     lines = said(BLOCKS, tmp_path, ASKED)
     assert sum(IN_VAIN in line for line in lines) == 1
     assert not any("another kernel" in line for line in lines)
+
+
+HELD = """__global__ void k(const float *x, float *y, const int *off, int n, int m) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float s = x[i];
+AROUND
+#pragma ccc while
+        for (int j = 0; j < m; j++) s = sinf(s) * x[j];
+        y[i] = s;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("around", "is_told"),
+    [
+        ("if (s > 0.5f)", True),
+        ("", False),
+        ("#pragma ccc while\nfor (int e = off[i]; e < off[i + 1]; ++e)", False),
+    ],
+)
+def test_a_branch_around_is_to_be_marked_where_there_is_one(
+    around: str, is_told: bool, tmp_path: Path
+) -> None:
+    lines = said(HELD.replace("AROUND", around), tmp_path, Options())
+    (line,) = (line for line in lines if "go round as often" in line)
+    assert ('mark the branch that it stands in "ccc if" in its place, or' in line) == is_told
