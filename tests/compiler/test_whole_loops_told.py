@@ -96,11 +96,12 @@ def test_a_copy_by_unrolling_is_none_where_the_loop_around_is_marked(tmp_path: P
     """``#pragma unroll 1`` alone would leave a loop that is to be marked all the same."""
     (line,) = told(tmp_path, "#pragma ccc for")
     assert (
-        "a copy of this one, since nvcc has unrolled the loop around it (k.cu:12, PTX line " in line
+        ": a copy of this loop follows it in the iteration, of another turn of a loop around it or"
+        in line
     )
     assert (
         '; mark each loop around it that nvcc has unrolled "ccc for", if its turns are independent,'
-        ' or else "ccc while"; ' in line
+        ' or else "ccc while"; or where its function is called several times, put all of' in line
     )
 
 

@@ -38,8 +38,14 @@ PATHS = ("then", "else", "case", "while", "variable", "recursion")
 TOLD_FIRST = "do first what is said of"
 SPLIT = "split the annotated loop in two"
 _READS = "it reads an array that this one fills, and has to stay with it: remove this annotation"
-_A_COPY = "a copy of this one, since nvcc has unrolled the loop around it"
-
+_A_COPY = (
+    "a copy of this loop follows it in the iteration, of another turn of a loop around it or of "
+    "another call, and would have to run with its tasks, a few lanes at a time"
+)
+_ROLLED = (
+    f"{ROLLED}; or where its function is called several times, put all of these calls into one "
+    'branch marked "ccc if", in place of this annotation'
+)
 _OF_CALL = "a copy of this one, of another call, that is not collected"
 
 
@@ -69,7 +75,7 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
     markers = _inner_loops(loop, facts)
     if path.marker in markers:
         is_call = path.marker.kind == "recursion"
-        why, hint = (_OF_CALL, f"; {TOLD_FIRST} that") if is_call else (_A_COPY, f"; {ROLLED}")
+        why, hint = (_OF_CALL, f"; {TOLD_FIRST} that") if is_call else (_A_COPY, f"; {_ROLLED}")
     elif markers:
         why = "that is annotated, and cannot be collected"
         lines = those_on(one.span.line for one in markers)
@@ -89,6 +95,8 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
             hint = f"; {SPLIT}, or remove the annotation"
     # what its turns end with stands in its line of the source
     last = [one for one in instructions_of(loop, facts) if one.is_branch][-1]
+    if why is _A_COPY:
+        raise Refused(f"{why}{at(last)}{hint}")
     raise Refused(
         "what follows the loop in the iteration would have to run with its tasks, a few lanes at a "
         f"time, and holds a loop itself, {why}{at(last)}{hint}"
