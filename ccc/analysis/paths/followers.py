@@ -37,6 +37,7 @@ PATHS = ("then", "else", "case", "while", "variable", "recursion")
 
 TOLD_FIRST = "do first what is said of"
 SPLIT = "split the annotated loop in two"
+_SPLIT_OR_REMOVE = f"{SPLIT}, or remove the annotation"
 _READS = "it reads an array that this one fills, and has to stay with it: remove this annotation"
 _A_COPY = (
     "a copy of this loop follows it in the iteration, of another turn of a loop around it or of "
@@ -88,11 +89,13 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
         hint = f"; let a counter of the loop number its iterations, or {SPLIT}"
     inside = {one.span.line for one in _markers_inside(path, facts)}
     if inside and path.marker not in markers:
-        why = "to which tasks cannot go on from one that holds annotations"
         inner = next(one for one in facts.loops if one.header == path.entry)
-        hint = f"; {_READS}" if stays else f"; remove {those_on(inside)}, or {SPLIT}"
+        if markers or stays:
+            why = "to which tasks cannot go on from one that holds annotations"
+        way = f"or {SPLIT}" if markers else f"and mark all loops behind it, or {_SPLIT_OR_REMOVE}"
+        hint = f"; {_READS}" if stays else f"; remove {those_on(inside)}, {way}"
         if not stays and has_nothing_to_fill(inner, path.loop.loop, facts):  # when it is alone, too
-            hint = f"; {SPLIT}, or remove the annotation"
+            hint = f"; {_SPLIT_OR_REMOVE}"
     # what its turns end with stands in its line of the source
     last = [one for one in instructions_of(loop, facts) if one.is_branch][-1]
     if why is _A_COPY:
