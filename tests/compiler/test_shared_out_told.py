@@ -136,3 +136,22 @@ def test_what_is_chosen_is_told_and_not_what_is_added_up_beside_it(tmp_path: Pat
     source = source.replace("TURN", "s += v; if (v > most) { most = v; last = j; }")
     line, *_ = said(source.replace("= last", "= s + last"), tmp_path, Options())
     assert 'by the same number each time ("most", k.cu:11, PTX line ' in line
+
+
+SUMS = """__global__ void k(const int *row, const float *x, float *y, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        const int begin = row[i], end = row[i + 1];
+        float s = 0, v[2] = {};
+        #pragma ccc for variable
+        for (int k = begin; k < end; ++k) { s += x[k]; v[0] += x[k] * x[k]; v[1] += x[k] * s; }
+        y[i] = s + v[0] * v[1];
+    }
+}
+"""
+
+
+def test_arrays_that_turns_add_up_are_named_beside_the_clauses(tmp_path: Path) -> None:
+    (line,) = said(SUMS.replace(" * s; }", "; }"), tmp_path, Options())
+    assert "; reduction(+: s) would let lanes share its turns, if variables in place of " in line
+    assert line.endswith('in place of "v" are named, too [in k]')

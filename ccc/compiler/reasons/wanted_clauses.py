@@ -18,11 +18,14 @@ from ccc.compiler.reasons.reduction_clauses import (
     served,
 )
 from ccc.compiler.reasons.topics import Topic
+from ccc.frontend import updates
 from ccc.frontend.pragmas import REDUCTIONS
 from ccc.frontend.reductions import clauses_of
+from ccc.frontend.syntax import declared_in
 
 _THEM = ("them", "adds them up", "those that")
 _ALL = ("what it hands on", "adds up what it hands on", "what")
+_IN_PLACE = ", if variables in place of {} are named, too"
 _ANY = (
     f"if the loop only {{}}, {ON_LOOP}: {{}}; else declare in the loop {{}} no iteration "
     f"needs of another, or {REMOVE}"
@@ -97,7 +100,20 @@ def clauses_of_sums(asked: Inquiry) -> str | None:
 def sharing_by_sums(asked: Inquiry) -> str:
     """What would let turns be shared out; nothing where no clause would."""
     clauses, slot = clauses_of_sums(asked), asked.reason.slot(Hint.TO_SHARE)
-    return slot.words.replace(SUMS, clauses) if clauses and slot else ""
+    arrays = _arrays_updated(asked)
+    more = _IN_PLACE.format(all_of(arrays)) if arrays else ""
+    return slot.words.replace(SUMS, clauses) + more if clauses and slot else ""
+
+
+def _arrays_updated(asked: Inquiry) -> list[str]:
+    """The arrays of its function that outlive the annotated statement, which changes elements."""
+    if asked.statements is None:
+        return []
+    statement = asked.statements[0]
+    changed = {base.text for base, *_ in updates.elements(statement)}
+    changed -= {name for name, _ in declared_in(statement)}
+    every = asked.suspects.names(asked.at, Topic.ARRAYS)
+    return [one for one in every if one.encode() in changed]
 
 
 def _of_one(asked: Inquiry, name: str) -> Inquiry:
