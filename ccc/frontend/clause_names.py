@@ -285,7 +285,11 @@ class ClauseNames:
         names, code = dict.fromkeys(name for _, name in pragma.reductions), self._blank
         kinds = {name: type_by_name(statement, name.encode(), code) for name in names}
         found = {n: structure_of(kind, code) for n, kind in kinds.items() if kind}
-        return {n: one for n, one in found.items() if one and (one.open or one.private)}
+        return {  # a number of half precision is a structure that hides what it has
+            n: one
+            for n, one in found.items()
+            if one and (one.open or (one.private and "." not in n))
+        }
 
     def _whole_structure(self, placed: Placed) -> Iterator[WrongName]:
         """What to name in place of a structure."""

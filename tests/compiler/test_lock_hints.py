@@ -478,27 +478,3 @@ def test_who_builds_a_table_is_told_of_restrict_first(tmp_path: Path) -> None:
     told = 'if no other pointer leads to what the lanes look at, declare that "__restrict__"'
     assert f"; {told}; else {BRANCH} [in k]" in line
     assert said(BUILT.replace("R ", "__restrict__ "), tmp_path, Options(strategy=COLLECT)) == []
-
-
-LEAST = """__global__ void k(int *out, const float *x, const int *to, const int *off, int n) {
-#pragma ccc for
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
-        int *mine = out + to[i]; const float *row = x + i * 9;
-#pragma ccc while
-        for (int e = off[i]; e < off[i + 1]; ++e) {
-            int old = mine[e], tried;
-            do { tried = old; old = atomicCAS(&mine[e], tried, min(tried, int(row[e])));
-            } while (tried != old MORE);
-        }
-        atomicAdd(&out[i], 1);
-    }
-}
-"""
-
-
-def test_who_swaps_on_after_a_swap_is_told_to_end_there(tmp_path: Path) -> None:
-    source, options = LEAST.replace("*off", "*__restrict__ off"), Options(strategy=COLLECT)
-    (line,) = said(source.replace("MORE", "|| old > int(row[e])"), tmp_path, options)
-    assert ': a lock may still be held when a turn ends ("mine", ' in line
-    assert "; if it takes no lock, and all is done once it has succeeded, let the loop" in line
-    assert said(source.replace("MORE", ""), tmp_path, options) == []

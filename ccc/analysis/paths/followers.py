@@ -39,10 +39,6 @@ TOLD_FIRST = "do first what is said of"
 SPLIT = "split the annotated loop in two"
 _SPLIT_OR_REMOVE = f"{SPLIT}, or remove the annotation"
 _READS = "it reads an array that this one fills, and has to stay with it: remove this annotation"
-_A_COPY = (
-    "a copy of this loop follows it in the iteration, of another turn of a loop around it or of "
-    "another call, and would have to run with its tasks, a few lanes at a time"
-)
 _ROLLED = (
     f"{ROLLED}; or where its function is called several times, put all of these calls into one "
     'branch marked "ccc if", in place of this annotation'
@@ -76,12 +72,12 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
     markers = _inner_loops(loop, facts)
     if path.marker in markers:
         is_call = path.marker.kind == "recursion"
-        why, hint = (_OF_CALL, f"; {TOLD_FIRST} that") if is_call else (_A_COPY, f"; {_ROLLED}")
+        why, hint = (_OF_CALL, f"; {TOLD_FIRST} that") if is_call else ("", f"; {_ROLLED}")
     elif markers:
         why = "that is annotated, and cannot be collected"
         lines = those_on(one.span.line for one in markers)
         hint = f"; {TOLD_FIRST} {lines}, or {SPLIT}"
-    stays = why not in (_A_COPY, _OF_CALL) and _reads_what_is_filled(loop, path, facts)
+    stays = why not in ("", _OF_CALL) and _reads_what_is_filled(loop, path, facts)
     if stays:
         hint = f"; {_READS}"
     if _fetches_behind(path, facts):
@@ -98,8 +94,12 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
             hint = f"; {_SPLIT_OR_REMOVE}"
     # what its turns end with stands in its line of the source
     last = [one for one in instructions_of(loop, facts) if one.is_branch][-1]
-    if why is _A_COPY:
-        raise Refused(f"{why}{at(last)}{hint}")
+    if not why:
+        raise Refused(
+            "a copy of this loop follows it in the iteration, of another turn of a loop around it "
+            "or of another call, and would have to run with its tasks, a few lanes at a time"
+            f"{at(last)}{hint}"
+        )
     raise Refused(
         "what follows the loop in the iteration would have to run with its tasks, a few lanes at a "
         f"time, and holds a loop itself, {why}{at(last)}{hint}"
