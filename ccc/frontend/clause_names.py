@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ccc.errors import short
 from ccc.frontend import reductions, updates
 from ccc.frontend.classes import class_of, fields_beside, knows_members, type_of_field
-from ccc.frontend.declared_types import members_of, type_by_name
+from ccc.frontend.declared_types import are_two_halves, members_of, type_by_name
 from ccc.frontend.lambdas import outermost, own_names
 from ccc.frontend.naming import is_asked_for, is_index
 from ccc.frontend.near_names import members_used, near_name, parts_of
@@ -284,11 +284,12 @@ class ClauseNames:
         """The variables of reductions that are structures, by their names."""
         names, code = dict.fromkeys(name for _, name in pragma.reductions), self._blank
         kinds = {name: type_by_name(statement, name.encode(), code) for name in names}
+        numbers = {n for n in names if "." in n and are_two_halves(kinds[n] or b"") is not None}
         found = {n: structure_of(kind, code) for n, kind in kinds.items() if kind}
-        return {  # a number of half precision is a structure that hides what it has
+        return {
             n: one
             for n, one in found.items()
-            if one and (one.open or (one.private and "." not in n))
+            if one and (one.open or one.private) and n not in numbers
         }
 
     def _whole_structure(self, placed: Placed) -> Iterator[WrongName]:
