@@ -96,3 +96,35 @@ def test_no_loop_is_to_be_marked_where_that_would_not_do(tmp_path: Path) -> None
     assert "; remove this annotation: the tasks of the path on line 11 take those of the" in told
     followed = "\n".join(line for line in source.splitlines() if "// removed" not in line)
     assert not said(followed, tmp_path, options)
+
+
+DEEP = """__global__ void k(const int *__restrict__ n, const int *__restrict__ m, int *out, int w) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < w; i += blockDim.x) {
+        int sum = 0;
+#pragma ccc while
+        for (int e = 0; e < n[i & 63]; e++)
+#pragma unroll 1
+            for (int f = 0; f < m[(e + i) & 63]; f++) {
+#pragma ccc if
+                if ((e * f) % 3 == 1) UPDATE
+            }
+        out[i] += sum;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("update", "advice"),
+    [
+        ("sum = sum * 5 + m[sum & 63];", "remove this annotation"),
+        ("atomicAdd(&out[f], m[e]);", 'mark it "ccc for variable", if its turns are independent'),
+    ],
+)
+def test_a_branch_two_loops_deep_is_left_where_turns_need_what_it_makes(
+    update: str, advice: str, tmp_path: Path
+) -> None:
+    *_, line = said(DEEP.replace("UPDATE", update), tmp_path, Options(strategy=COLLECT))
+    assert ": it lies in a loop inside the annotated one, so one iteration may run it seve" in line
+    assert f";); {advice}" in line

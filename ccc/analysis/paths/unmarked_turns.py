@@ -10,6 +10,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.locate import BETWEEN, WHOLE, extent, needs_no_tasks
 from ccc.analysis.paths.model import FoundPath, Path, at, instructions_of
 from ccc.analysis.paths.reductions import declared_operations
+from ccc.ir.operands import Register
 
 _THIS = "this annotation"
 _REMOVE = f"remove {_THIS}"
@@ -43,6 +44,8 @@ def how_to_mark(
     if not needs_no_tasks(turn, outer, facts):
         if _keeps_first(path, turn, outer, facts):
             return _REMOVE if between or holding else f'mark it "ccc while" in place of {_THIS}'
+        if (between or holding) and _is_needed(path, turn, facts):
+            return _REMOVE
         return _by_turns(path, is_deep=bool(between or holding))
     same = [one for one in found if one.marker == path.marker]
     others = "".join([
@@ -55,12 +58,21 @@ def how_to_mark(
     return f"{WHOLE}{others}, if {their} turns are independent; else {instead}"
 
 
+def _is_needed(path: FoundPath, turn: Loop, facts: Facts) -> bool:
+    """Whether turns of a loop need what a path makes in the ones before."""
+    return not _set_there(path, turn, facts).isdisjoint(facts.liveness.live_in(turn.header))
+
+
+def _set_there(path: FoundPath, turn: Loop, facts: Facts) -> set[Register]:
+    """The registers that a path sets in turns of a loop."""
+    inside = instructions_of(extent(path, facts) & turn.blocks, facts)
+    return {register for one in inside for register in one.defined()}
+
+
 def _keeps_first(path: FoundPath, turn: Loop, outer: Loop, facts: Facts) -> bool:
     """Whether a path sets what goes with the least or the most of all iterations of the annotated
     loop: of equals the first in the order of turns counts, which tasks of some of them lose."""
-    blocks = extent(path, facts) & turn.blocks
-    inside = set(instructions_of(blocks, facts))
-    set_there = {register for one in inside for register in one.defined()}
+    set_there = _set_there(path, turn, facts)
     carried = facts.liveness.live_in(outer.header) & facts.liveness.live_in(turn.header)
     groups = (find_companions(one, outer, facts) for one in sorted(carried, key=lambda r: r.name))
     return any(not set_there.isdisjoint(one) for group in groups if group for one in group.classes)
