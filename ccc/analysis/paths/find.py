@@ -7,20 +7,18 @@ Passes never look at markers themselves: what they may want to know of a path is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from ccc.analysis.cfg import EXIT
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.agreeing import later_in_turn, may_part
 from ccc.analysis.paths.carried_values import HandedOn
 from ccc.analysis.paths.carrying import carrying, which_to_remove
 from ccc.analysis.paths.continuation import choose_continuation, find_context
 from ccc.analysis.paths.followers import find_followers, loops_in_rest
 from ccc.analysis.paths.invariant_stores import InvariantStores
-from ccc.analysis.paths.leading_out import ALWAYS_LEAVES, ENDS_TURNS, LEAVES, how_to_stay
+from ccc.analysis.paths.leading_out import ALWAYS_LEAVES, LEAVES, how_to_stay
 from ccc.analysis.paths.left_alone import left_alone
 from ccc.analysis.paths.legality import (
     check_ends,
@@ -53,6 +51,7 @@ from ccc.analysis.paths.model import (
 from ccc.analysis.paths.own_columns import own_columns
 from ccc.analysis.paths.own_memory import check_own_memory
 from ccc.analysis.paths.own_rows import own_rows
+from ccc.analysis.paths.placing import check_trap, place
 from ccc.analysis.paths.seen_late import seen_late
 from ccc.analysis.paths.tail_calls import tail_calls
 from ccc.analysis.paths.timed import timed
@@ -60,11 +59,6 @@ from ccc.analysis.paths.unmarked_turns import end_of, how_to_mark, where
 from ccc.analysis.paths.waiting import check_waiting
 from ccc.ir.markers import WHOLE_KERNEL
 
-TRAPPED = (
-    "the path comes to a trap, which nvcc puts in the place of what cannot be done, as an atomic "
-    "operation on a variable of the thread's own; write s += x in the place of atomicAdd(&s, x), "
-    "and if the loop only adds it up, say so on the loop: reduction(+: s)"
-)
 NOT_INLINED = "it is in a device function that was not inlined into its kernel"
 LOOP_LEFT = "the loop around it is left alone: "
 """How a reason begins that is one of another path."""
@@ -189,7 +183,7 @@ class _Examination:
         if path.repeats:
             around = [loop for loop in around if loop.header != path.entry]
         if not any(loop.header in self.loops for loop in around):
-            _check_trap(extent(path, self.facts), self.facts)
+            check_trap(extent(path, self.facts), self.facts)
             check_ends(extent(path, self.facts), self.facts)
             branch = _branch_to(path.entry, self.facts)
             if any(branch in loop.loop.blocks for loop in self.loops.values()):
@@ -256,7 +250,7 @@ class _Examination:
         Raises:
             Refused: it is no path there.
         """
-        return _place(path, loop, turn, self._parent_of(path, loop), self.facts)
+        return place(path, loop, turn, self._parent_of(path, loop), self.facts)
 
     def _parent_of(self, path: FoundPath, loop: AnnotatedLoop) -> Path | None:
         """The innermost path around it that can be collected."""
@@ -439,59 +433,3 @@ def _branch_to(label: str, facts: Facts) -> str:
     while above is not None and len(set(facts.graph.successors(above))) == 1:
         label, above = above, facts.dominators.immediate(above)
     return above or label
-
-
-def _check_trap(labels: Collection[str], facts: Facts) -> None:
-    """Nothing of a path comes to a block behind which there is no code, as nvcc leaves it.
-
-    Raises:
-        Refused: something does.
-    """
-    behind = {after for label in labels for after in facts.graph.successors(label)}
-    for label in sorted({*labels, *behind} & facts.blocks.keys()):
-        last = list(facts.blocks[label].instructions)[-2:]
-        if [one.name for one in last] == ["trap", "ret"] and last[
-            1
-        ] is facts.function.implied_return:
-            raise Refused(TRAPPED)
-
-
-def _place(
-    path: FoundPath, annotated: AnnotatedLoop, loop: Loop, parent: Path | None, facts: Facts
-) -> PlacedPath:
-    """Find the blocks of a path in the turn that it is a part of.
-
-    Raises:
-        Refused: there is no path left in it, or one that leads elsewhere.
-    """
-    blocks = extent(path, facts) & loop.blocks
-    whole = parent is not None and parent.entry == path.entry
-    if whole or path.entry == loop.header or all(latch in blocks for latch in loop.latches):
-        raise Refused(
-            "no branch is left here: nvcc found its condition to be the same in every iteration, "
-            "or all other ways leave the loop"
-        )
-    if not may_part(path, blocks, loop, annotated, facts):
-        raise Refused("all lanes of a warp take the branch together, so there is nothing to fill")
-    targets = {t for label in blocks for t in facts.graph.successors(label) if t not in blocks}
-    outside = targets - loop.blocks
-    _check_trap(outside, facts)
-    way_out = how_to_stay(path, parent if parent and parent.repeats else None)
-    if EXIT in outside:
-        raise Refused(f"the path returns from the kernel; {way_out}")
-    if outside:
-        if parent and parent.repeats:
-            raise Refused(f"the path jumps out of the loop around it; {ENDS_TURNS}{LEAVES}")
-        raise Refused(f"the path jumps out of the annotated loop; {way_out}")
-    if not targets:
-        raise Refused("the path never comes back to the loop")
-    scope = loop.blocks if parent is None or parent.repeats else parent.region
-    return PlacedPath(
-        **vars(path),
-        loop=annotated,
-        turn=loop,
-        parent=parent,
-        blocks=blocks,
-        rest=frozenset(later_in_turn(facts, targets, loop) & scope) - blocks,
-        join=next(iter(targets)) if len(targets) == 1 else None,
-    )
