@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,7 +26,7 @@ from ccc.analysis.liveness import Liveness
 from ccc.analysis.local_memory import LocalMemory
 from ccc.analysis.memory import VisibleMemory
 from ccc.analysis.spinning import Spin, find_spins
-from ccc.ir.nodes import Block, Function, Instruction
+from ccc.ir.nodes import Block, Function, Instruction, MarkerNote
 from ccc.ir.operands import Immediate, Operand, Register
 
 if TYPE_CHECKING:
@@ -60,6 +62,20 @@ class Facts:
         """Those of the same function, if some parameters were ``__restrict__``, too."""
         other = type(self)(self.function, self.callees, self.files)
         other.supposed = restricted
+        return other
+
+    def without_markers(self, identifiers: Collection[int]) -> Facts:
+        """Those of the same function, if some annotations were not there: its code is the same."""
+        other = copy(self)
+        other.function = replace(self.function, blocks=[
+            replace(block, statements=[
+                one for one in block.statements
+                if not (isinstance(one, MarkerNote) and one.marker.identifier in identifiers)
+            ])
+            for block in self.function.blocks
+        ])  # fmt: skip
+        vars(other).pop("blocks", None)
+        other._found = {}
         return other
 
     def once(self, find: Callable[[_Thing, Facts], _Found], thing: _Thing) -> _Found:

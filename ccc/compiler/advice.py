@@ -53,9 +53,6 @@ ADVICE = {
     NOT_INLINED: "declare the function __forceinline__",
     ALL_MADE: f"{REDUCTION_HINT}; else {TOO_SHORT}",
     "no branch is left here": "there is nothing to fill: remove the annotation",
-    "what follows the loop in the iteration": (
-        "split the annotated loop in two, or annotate that loop, too"
-    ),
     "the annotated loop calls a function through a pointer": (
         "find out by a branch which function it is, and call that by its name, as object->T::f() "
         "where it is virtual; declare them __forceinline__"
@@ -319,7 +316,7 @@ def with_rest(advice: str, said: str) -> str:
 def _in_blocks(advice: str, said: str) -> str:
     """Advice that serves a loop over blocks, in place of what was said, or of what of that does not
     serve one."""
-    if SPLIT in said and said.startswith((TOLD_FIRST, "remove ", SPLIT)):
+    if SPLIT in said and said.startswith((TOLD_FIRST, "annotate ", "remove ", SPLIT)):
         return said.replace(SPLIT, advice)
     return _before(advice, said)
 

@@ -7,16 +7,17 @@ Passes never look at markers themselves: what they may want to know of a path is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import TypeVar
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.carried_values import HandedOn
 from ccc.analysis.paths.carrying import carrying, which_to_remove
 from ccc.analysis.paths.continuation import choose_continuation, find_context
-from ccc.analysis.paths.followers import find_followers, loops_in_rest
+from ccc.analysis.paths.followers import BEHIND, LoopBehind, WayOut, find_followers, loops_in_rest
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.leading_out import ALWAYS_LEAVES, LEAVES, how_to_stay
 from ccc.analysis.paths.left_alone import left_alone
@@ -55,7 +56,14 @@ from ccc.analysis.paths.placing import check_trap, place
 from ccc.analysis.paths.seen_late import seen_late
 from ccc.analysis.paths.tail_calls import tail_calls
 from ccc.analysis.paths.timed import timed
-from ccc.analysis.paths.unmarked_turns import end_of, how_to_mark, where
+from ccc.analysis.paths.unmarked_turns import (
+    IfMarked,
+    end_of,
+    how_to_mark,
+    is_final,
+    supposed,
+    where,
+)
 from ccc.analysis.paths.waiting import check_waiting
 from ccc.ir.markers import WHOLE_KERNEL
 
@@ -66,6 +74,7 @@ IN_TURNS = "it lies in a loop inside the annotated one"
 """The same of a path that one iteration may run several times."""
 
 
+_Found = TypeVar("_Found", bound=FoundPath)
 Asked = Callable[[FoundPath, FoundLoop], bool]
 """Whether what is asked for leaves the rest of an iteration with its lane."""
 Refinement = Callable[[Path, Facts], Path]
@@ -140,6 +149,9 @@ class _Examination:
             loop = self._check_loop(loop, path)
             placed = self._placed(path, loop, turn)
             collectable = self._collectable(placed)
+        except LoopBehind as refusal:
+            way = next((one for one in refusal.ways if self._serves(one, path)), None)
+            return self.leave(path, refusal.with_way_out(way) if way else str(refusal), loop)
         except Refused as refusal:
             return self.leave(path, str(refusal), loop)
         for refine in self.refinements:
@@ -206,12 +218,59 @@ class _Examination:
         if loop is None:
             outer = next(one for one in around if one.header in self.loops)
             self._check_loop(self.loops[outer.header], path)
+            between = around[: around.index(outer)]
+            how = how_to_mark(
+                path, around, outer, self.collected, self.found, self.facts,
+                lambda kind: self._if_marked(path, between, kind),
+            )  # fmt: skip
             raise Refused(
                 f"{IN_TURNS}, so one iteration may run it several times"
-                f"{end_of(turn, self.facts)}; "
-                f"{how_to_mark(path, around, outer, self.collected, self.found, self.facts)}"
+                f"{end_of(turn, self.facts)}; {how}"
             )
         return loop, turn
+
+    def _if_marked(self, path: FoundPath, loops: Sequence[Loop], kind: str) -> IfMarked:
+        """What would become of a path, and of the innermost of loops around it, were that marked
+        so, and those around it as far as they have to be."""
+        if self._is_trial:
+            return IfMarked()
+        for number in range(1, len(loops) + 1):
+            headers = [loop.header for loop in loops[:number]]
+            told = self._supposing(supposed(headers, kind, path), path)
+            if told.loop is None or IN_TURNS not in told.loop:
+                break
+        return told
+
+    def _serves(self, way: WayOut, path: FoundPath) -> bool:
+        """Whether a path could be collected then, as far as can be told."""
+        if self._is_trial:
+            return False
+        marked = supposed(way.headers, "while", path)
+        reason = self._supposing(marked, path, way.removed).path
+        return reason is None or not (is_final(reason) or reason.startswith(BEHIND))
+
+    def _supposing(
+        self, marked: Sequence[FoundPath], path: FoundPath, removed: Collection[int] = ()
+    ) -> IfMarked:
+        """Why the first of loops, which nobody marked, and a path could not be collected, were some
+        annotations removed."""
+
+        def left(paths: Iterable[_Found]) -> list[_Found]:
+            return [one for one in paths if one.marker.identifier not in removed]
+
+        facts = self.facts.without_markers(removed) if removed else self.facts
+        found = [*left(self.found), *marked]
+        trial = _Examination(facts, found, self.excluded, (), self.keeps_rest)
+        if not removed:
+            trial.outcomes = dict(self.outcomes)
+        trial.collected = left(self.collected)
+        trial._checked, trial._left_loops = self._checked, dict(self._left_loops)
+        trial._invariant_stores = self._invariant_stores
+        trial._is_trial = True
+        trial.examine_all([*marked, path])
+        every = (trial.outcomes[one] for one in (*marked[:1], path))
+        reasons = [one.reason if isinstance(one, LeftPath) else None for one in every]
+        return IfMarked(reasons[0] if marked else None, reasons[-1])
 
     def _why_none_is_left(self, path: FoundPath) -> str:
         """What may have become of a loop that is none any more, and what to do."""

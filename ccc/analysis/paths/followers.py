@@ -16,6 +16,7 @@ passed the first one by. So do the tasks of a branch before a loop, where that g
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.likeness import has_nothing_to_fill
@@ -36,14 +37,40 @@ PATHS = ("then", "else", "case", "while", "variable", "recursion")
 """The markers of paths."""
 
 TOLD_FIRST = "do first what is said of"
+BEHIND = "what follows the loop in the iteration would have to run"
+"""How a reason begins that is one of a loop behind another."""
 SPLIT = "split the annotated loop in two"
-_SPLIT_OR_REMOVE = f"{SPLIT}, or remove the annotation"
+REMOVE = "remove the annotation"
 _READS = "it reads an array that this one fills, and has to stay with it: remove this annotation"
 _ROLLED = (
     f"{ROLLED}; or where its function is called several times, put all of these calls into one "
     'branch marked "ccc if", in place of this annotation'
 )
 _OF_CALL = "a copy of this one, of another call, that is not collected"
+
+
+@dataclass(frozen=True)
+class WayOut:
+    """What may be done about a loop behind an inner one: to mark the loops with these ``headers``,
+    and to remove the annotations that are ``removed``."""
+
+    text: str
+    headers: Collection[str] = ()
+    removed: Collection[int] = ()
+
+
+class LoopBehind(Refused):
+    """The refusal of a loop before another: what is said, what is to be done in any case, and if
+    that is nothing, what may be."""
+
+    def __init__(self, what: str, hint: str, ways: Sequence[WayOut]):
+        super().__init__(what + (hint or f"; {SPLIT}, or {REMOVE}"))
+        self.what = what
+        self.ways = () if hint else ways
+
+    def with_way_out(self, way: WayOut) -> str:
+        """The reason, where one of them does."""
+        return f"{self.what}; {way.text}, or {SPLIT}"
 
 
 def loops_in_rest(path: PlacedPath, facts: Facts) -> list[frozenset[str]]:
@@ -66,10 +93,12 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
     if not path.repeats or path.followers or not loops:
         return
     beside = _paths_beside(path, collected, loops)
-    without = [one for one in loops if not any(one <= other.blocks for other in beside)] or loops
-    loop = max((one for one in without if without[0] <= one), key=len)
-    why, hint = "that is not collected", ""
-    markers = _inner_loops(loop, facts)
+    without = [one for one in loops if not any(one <= other.blocks for other in beside)]
+    outermost = [one for one in without if not any(one < other for other in without)]
+    first = (without or loops)[0]
+    loop = max((one for one in without or loops if first <= one), key=len)
+    markers, ways = _inner_loops(loop, facts), list[WayOut]()
+    headers = [one.header for one in facts.loops if one.blocks in outermost]
     if path.marker in markers:
         is_call = path.marker.kind == "recursion"
         why, hint = (_OF_CALL, f"; {TOLD_FIRST} that") if is_call else ("", f"; {_ROLLED}")
@@ -77,21 +106,19 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
         why = "that is annotated, and cannot be collected"
         lines = those_on(one.span.line for one in markers)
         hint = f"; {TOLD_FIRST} {lines}, or {SPLIT}"
-    stays = why not in ("", _OF_CALL) and _reads_what_is_filled(loop, path, facts)
-    if stays:
-        hint = f"; {_READS}"
+    else:
+        why, hint, ways = "that is not collected", "", [_to_mark(headers)]
     if _fetches_behind(path, facts):
         why = "before the next iteration is fetched"
         hint = f"; let a counter of the loop number its iterations, or {SPLIT}"
-    inside = {one.span.line for one in _markers_inside(path, facts)}
+    inside = _markers_inside(path, facts)
     if inside and path.marker not in markers:
+        why = "to which tasks cannot go on from one that holds annotations"
         inner = next(one for one in facts.loops if one.header == path.entry)
-        if markers or stays:
-            why = "to which tasks cannot go on from one that holds annotations"
-        way = f"or {SPLIT}" if markers else f"and mark all loops behind it, or {_SPLIT_OR_REMOVE}"
-        hint = f"; {_READS}" if stays else f"; remove {those_on(inside)}, {way}"
-        if not stays and has_nothing_to_fill(inner, path.loop.loop, facts):  # when it is alone, too
-            hint = f"; {_SPLIT_OR_REMOVE}"
+        in_vain = has_nothing_to_fill(inner, path.loop.loop, facts)
+        hint, ways = "", [] if in_vain else _to_remove(inside, headers)
+    if why not in ("", _OF_CALL) and _reads_what_is_filled(loop, path, facts):
+        hint = f"; {_READS}"
     # what its turns end with stands in its line of the source
     last = [one for one in instructions_of(loop, facts) if one.is_branch][-1]
     if not why:
@@ -100,10 +127,26 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
             "or of another call, and would have to run with its tasks, a few lanes at a time"
             f"{at(last)}{hint}"
         )
-    raise Refused(
+    raise LoopBehind(
         "what follows the loop in the iteration would have to run with its tasks, a few lanes at a "
-        f"time, and holds a loop itself, {why}{at(last)}{hint}"
+        f"time, and holds a loop itself, {why}{at(last)}",
+        hint,
+        ways,
     )
+
+
+def _to_mark(headers: Collection[str]) -> WayOut:
+    those = "that loop" if len(headers) == 1 else "each loop that follows"
+    return WayOut(f"annotate {those}, too", headers)
+
+
+def _to_remove(inside: Collection[Marker], headers: Collection[str]) -> list[WayOut]:
+    """What may be done where others lie in the loop."""
+    removed = {one.identifier for one in inside}
+    text = f"remove {those_on({one.span.line for one in inside})}"
+    marked = _to_mark(headers)
+    both = WayOut(f"{text}, and {marked.text.removesuffix(', too')}", headers, removed)
+    return [WayOut(text, (), removed), *([both] if headers else [])]
 
 
 def _reads_what_is_filled(loop: frozenset[str], path: PlacedPath, facts: Facts) -> bool:

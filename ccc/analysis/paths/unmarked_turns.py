@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from ccc.analysis.companion_search import find_companions
 from ccc.analysis.dominators import Loop
@@ -10,10 +11,20 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.locate import BETWEEN, WHOLE, extent, needs_no_tasks
 from ccc.analysis.paths.model import FoundPath, Path, at, instructions_of
 from ccc.analysis.paths.reductions import declared_operations
+from ccc.ir.markers import Marker
 from ccc.ir.operands import Register
 
 _THIS = "this annotation"
 _REMOVE = f"remove {_THIS}"
+
+
+@dataclass(frozen=True)
+class IfMarked:
+    """Why a ``loop`` that nobody marked, and a ``path`` in it or before it, could not be collected
+    if it were; None of what could be."""
+
+    loop: str | None = None
+    path: str | None = None
 
 
 def how_to_mark(
@@ -23,6 +34,7 @@ def how_to_mark(
     collected: Collection[Path],
     found: Collection[FoundPath],
     facts: Facts,
+    if_marked: Callable[[str], IfMarked],
 ) -> str:
     """How to mark the loop, and those that are left, or have been unrolled, between and inside.
 
@@ -33,6 +45,7 @@ def how_to_mark(
         collected: the paths that can be collected, as far as that is known.
         found: all paths.
         facts: the function's analyses.
+        if_marked: what would become of them if the loop had a marker of some kind.
     """
     turn, holding = around[0], [one for one in collected if path.entry in one.blocks]
     if carrier := next((one for one in holding if one.repeats and one.carries_parent), None):
@@ -44,9 +57,7 @@ def how_to_mark(
     if not needs_no_tasks(turn, outer, facts):
         if _keeps_first(path, turn, outer, facts):
             return _REMOVE if between or holding else f'mark it "ccc while" in place of {_THIS}'
-        if (between or holding) and _is_needed(path, turn, facts):
-            return _REMOVE
-        return _by_turns(path, is_deep=bool(between or holding))
+        return _by_turns(path, bool(between or holding), if_marked)
     same = [one for one in found if one.marker == path.marker]
     others = "".join([
         f", and so {_loops(between)}{BETWEEN}" if between else "",
@@ -54,13 +65,9 @@ def how_to_mark(
         if sum(one.entry in turn.blocks for one in same) > 1 else "",
     ])  # fmt: skip
     their, them = ("their", "them") if others else ("its", "it")
-    instead = _REMOVE if between else f'mark {them} "ccc while", or {_REMOVE}'
+    by_turns = not between and not is_final(if_marked("while").loop)
+    instead = f'mark {them} "ccc while", or {_REMOVE}' if by_turns else _REMOVE
     return f"{WHOLE}{others}, if {their} turns are independent; else {instead}"
-
-
-def _is_needed(path: FoundPath, turn: Loop, facts: Facts) -> bool:
-    """Whether turns of a loop need what a path makes in the ones before."""
-    return not _set_there(path, turn, facts).isdisjoint(facts.liveness.live_in(turn.header))
 
 
 def _set_there(path: FoundPath, turn: Loop, facts: Facts) -> set[Register]:
@@ -78,22 +85,41 @@ def _keeps_first(path: FoundPath, turn: Loop, outer: Loop, facts: Facts) -> bool
     return any(not set_there.isdisjoint(one) for group in groups if group for one in group.classes)
 
 
-def _by_turns(path: FoundPath, *, is_deep: bool) -> str:
+def _by_turns(path: FoundPath, is_deep: bool, if_marked: Callable[[str], IfMarked]) -> str:
     """The same of a loop that some lanes leave before others.
 
     Tasks take those of the loop around along where its turns need what the path makes; not of two,
     as where that loop ``is_deep`` in another path, or in a loop that has to be one, too.
     """
     is_summed = bool(declared_operations(path.marker))  # which no reduction around would serve
-    if not is_deep:
-        independent = '"ccc for variable", if its turns are independent, or else '
-        return f'mark it {independent * (not is_summed)}"ccc while"'
-    if is_summed:
+    if is_deep and is_summed:
         return _REMOVE
-    return (
-        'mark it "ccc for variable", if its turns are independent, or "ccc while", if they need '
-        f"nothing that is computed here; else {_REMOVE}"
-    )
+    kinds = ["while"] if is_summed else ["variable", "while"]
+    told = {kind: if_marked(kind) for kind in kinds}
+    serving = [kind for kind, one in told.items() if not is_final(one.loop)]
+    if not serving:
+        return f'{_REMOVE}: marked "ccc while", that loop could not be collected, either'
+    ways = {"variable": '"ccc for variable", if its turns are independent', "while": '"ccc while"'}
+    needs = ", if they need nothing that is computed here" if is_deep else ""
+    how = (", or " if is_deep else ", or else ").join(ways[kind] for kind in serving) + needs
+    instead = f", in place of {_THIS}" if all(is_final(told[k].path) for k in serving) else ""
+    otherwise = f"; else {_REMOVE}" if is_deep or "while" not in serving else ""
+    return f"mark it {how}{instead}{otherwise}"
+
+
+def is_final(reason: str | None) -> bool:
+    """Whether a reason leaves nothing to do but to remove an annotation."""
+    _, _, way_out = (reason or "").partition("; ")
+    return reason is not None and (not way_out or way_out.startswith("remove "))
+
+
+def supposed(headers: Iterable[str], kind: str, path: FoundPath) -> list[FoundPath]:
+    """Loops as if they had markers, in the place of a path of which there is to be said."""
+    span = path.marker.span
+    return [
+        FoundPath(Marker(kind, -number, span), header, repeats=True)
+        for number, header in enumerate(headers, 1)
+    ]
 
 
 def _loops(number: int) -> str:
