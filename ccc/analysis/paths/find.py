@@ -239,7 +239,7 @@ class _Examination:
             told = self._supposing(supposed(headers, kind, path), path)
             if told.loop is None or IN_TURNS not in told.loop:
                 break
-        return told
+        return replace(told, number=number)
 
     def _serves(self, way: WayOut, path: FoundPath) -> bool:
         """Whether a path could be collected then, as far as can be told."""

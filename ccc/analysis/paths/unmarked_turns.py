@@ -21,10 +21,11 @@ _REMOVE = f"remove {_THIS}"
 @dataclass(frozen=True)
 class IfMarked:
     """Why a ``loop`` that nobody marked, and a ``path`` in it or before it, could not be collected
-    if it were; None of what could be."""
+    if it were; None of what could be. For that a ``number`` of loops have to be marked."""
 
     loop: str | None = None
     path: str | None = None
+    number: int = 1
 
 
 def how_to_mark(
@@ -100,11 +101,12 @@ def _by_turns(path: FoundPath, is_deep: bool, if_marked: Callable[[str], IfMarke
     if not serving:
         return f'{_REMOVE}: marked "ccc while", that loop could not be collected, either'
     ways = {"variable": '"ccc for variable", if its turns are independent', "while": '"ccc while"'}
-    needs = ", if they need nothing that is computed here" if is_deep else ""
-    how = (", or " if is_deep else ", or else ").join(ways[kind] for kind in serving) + needs
+    how = ", or else ".join(ways[kind] for kind in serving)
     instead = f", in place of {_THIS}" if all(is_final(told[k].path) for k in serving) else ""
     otherwise = f"; else {_REMOVE}" if is_deep or "while" not in serving else ""
-    return f"mark it {how}{instead}{otherwise}"
+    around = max(told[kind].number for kind in serving) - 1
+    it = f"it, and {_loops(around)} around it," if around else "it"
+    return f"mark {it} {how}{instead}{otherwise}"
 
 
 def is_final(reason: str | None) -> bool:
