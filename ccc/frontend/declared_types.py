@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from ccc.frontend.remembered import remembered
@@ -30,6 +30,14 @@ _XYZW = (b"x", b"y", b"z", b"w")
 _COMPLEX = {b"cuFloatComplex": b"float2", b"cuComplex": b"float2", b"cuDoubleComplex": b"double2"}
 """The names that a header of CUDA gives to some of them."""
 _HALF = re.compile(rb"(?:(?:__)?half|(?:__)?nv_bfloat16)(2?)")
+_PARAMETER = re.compile(rb"\b(?:class|typename)\s+(\w+)\b")
+_NAMING = re.compile(
+    rb"\btypedef\s+([\w:<>, ]+?)\s+(\w+)\s*;|\busing\s+(\w+)\s*=\s*([\w:<>, ]+?)\s*;"
+)
+_NAMED_BODY = re.compile(rb"\btypedef\s+struct\b[^;{}()]*\{")
+_BEHIND = re.compile(rb"\s*(\w+)\s*[,;]")
+_HEAD = re.compile(rb"\b(?:struct|class)\s+(\w+)\b(?!\s*[>,=])(?=([^;{}()]*\{))")
+"""Heads of classes, also those in which there is another."""
 _MOST_NAMES = 4
 """So many names of a type, each given by the one before, are followed."""
 
@@ -71,29 +79,47 @@ def _outer_members(kind: bytes, code: bytes) -> bytes:
     return body
 
 
+class _Declared:
+    """What some code declares, by names, found by going through it once.
+
+    Attributes:
+        parameters: the names of classes, and of parameters of templates.
+        named: to what ``typedef`` and ``using`` give a name.
+        heads: where structures are declared: the beginning, and the brace.
+    """
+
+    def __init__(self, code: bytes):
+        self.parameters = set(_PARAMETER.findall(code))
+        self.named: dict[bytes, set[bytes]] = defaultdict(set)
+        for kind, name, other, plain in _NAMING.findall(code):
+            self.named[name or other].add(kind or plain)
+        for begin in _NAMED_BODY.finditer(code):
+            end = closing_brace(code, begin.end() - 1)
+            if name := _BEHIND.match(code, end):
+                self.named[name[1]].add(b"struct " + code[begin.end() - 1 : end])
+        self.heads: dict[bytes, list[tuple[int, int]]] = defaultdict(list)
+        for head in _HEAD.finditer(code):
+            self.heads[head[1]].append((head.start(), head.end(2)))
+
+
+@remembered
+def _declared_in(code: bytes) -> _Declared:
+    return _Declared(code)
+
+
 def meant(kind: bytes, code: bytes) -> bytes:
     """The type to which some code gives a name by ``typedef`` or ``using``; the name where it gives
     none, or several."""
+    declared = _declared_in(code)
     for _ in range(_MOST_NAMES):
         *_, name = [b"", *kind.split()]
-        if not re.fullmatch(rb"\w+", name) or re.search(rb"\b(class|typename)\s+%s\b" % name, code):
+        if not re.fullmatch(rb"\w+", name) or name in declared.parameters:
             break
-        plain = rb"\btypedef\s+([\w:<>, ]+?)\s+%s\s*;|\busing\s+%s\s*=\s*([\w:<>, ]+?)\s*;"
-        found = {match[1] or match[2] for match in re.finditer(plain % (name, name), code)}
-        found |= set(_bodies(name, code))
+        found = declared.named.get(name, set())
         if len(found) != 1:
             return kind if found else _COMPLEX.get(name, kind)
         (kind,) = found
     return kind
-
-
-def _bodies(name: bytes, code: bytes) -> Iterator[bytes]:
-    """The structures to which some code gives a name where it declares them."""
-    ends = {match.start(): None for match in re.finditer(rb"\}(?=\s*%s\s*[,;])" % name, code)}
-    for begin in re.finditer(rb"\btypedef\s+struct\b[^;{}()]*\{", code) if ends else ():
-        end = closing_brace(code, begin.end() - 1)
-        if end - 1 in ends:
-            yield b"struct " + code[begin.end() - 1 : end]
 
 
 def are_two_halves(kind: bytes) -> bool | None:
@@ -110,6 +136,12 @@ def is_pair(kind: bytes, code: bytes) -> bool:
 def members_of(kind: bytes, code: bytes) -> bytes:
     """What a structure declares, which may be declared with its variable; empty if that is not
     known, or there are several of a name."""
+    return _members(kind, code, len(code))
+
+
+@remembered
+def _members(kind: bytes, code: bytes, end: int) -> bytes:
+    """The same of what is declared before some place."""
     if is_number(kind):
         return b""
     kind = meant(kind, code)
@@ -117,20 +149,20 @@ def members_of(kind: bytes, code: bytes) -> bytes:
         return kind[kind.index(b"{") + 1 : -1]
     if pair := _PAIR.fullmatch(kind):
         return b"%s first; %s second;" % pair.groups()
-    if vector := _VECTOR.fullmatch(kind.split()[-1]):
+    name = kind.split()[-1]
+    if vector := _VECTOR.fullmatch(name):
         return b"%s %s;" % (
             _ELEMENTS.get(vector[1], vector[1]),
             b", ".join(_XYZW[: int(vector[2])]),
         )
-    name = re.escape(kind.split()[-1])
-    head = re.compile(rb"\b(?:struct|class)\s+" + name + rb"\b(?!\s*[>,=])[^;{}()]*\{")
-    found = list(head.finditer(code))
+    found = [one for one in _declared_in(code).heads.get(name, ()) if one[1] <= end]
     if len(found) != 1:
         return b""
-    begin = found[0].end()
+    ((start, begin),) = found
     own = code[begin : closing_brace(code, begin - 1) - 1]
-    before = code[: found[0].start()]  # where what it is made of is declared
-    return b";".join([own, *(members_of(one, before) for one in _open_bases(found[0][0]))])
+    # what it is made of is declared before
+    bases = (_members(one, code, start) for one in _open_bases(code[start:begin]))
+    return b";".join([own, *bases])
 
 
 def _open_bases(head: bytes) -> list[bytes]:
