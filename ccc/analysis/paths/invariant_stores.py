@@ -12,10 +12,11 @@ nor what all threads store to one place: which of them comes last is open in any
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
-from ccc.analysis.defuse import trace
+from ccc.analysis.defuse import Definition, trace
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.callee_accesses import (
@@ -131,7 +132,9 @@ class InvariantStores:
 
     def is_at_one_place(self, instruction: Instruction) -> bool:
         """Whether all iterations of a thread use one address there, or a few."""
-        return self._differing.isdisjoint(registers(operand_of(instruction, "addr")))
+        read = registers(operand_of(instruction, "addr"))
+        made = self.facts.reaching.of_uses(self.facts.homes[instruction])
+        return not any(self._may_differ(made[instruction, one]) for one in read)
 
     def goes_over_many(self, instruction: Instruction) -> bool:
         """Whether each iteration does that anew at several places, in a loop inside."""
@@ -202,6 +205,44 @@ class InvariantStores:
         worklist = list(differing)
         while worklist:
             found = made_from.get(worklist.pop(), set()) - differing
+            differing |= found
+            worklist += found
+        return differing
+
+    def _gives_another(self, instruction: Instruction) -> bool:
+        """Whether its result differs each time, for all that is known, as that of a function."""
+        is_handed = instruction.name == "ld" and instruction.space == "param"
+        of_caller = {each.name for each in instruction.symbols()} <= self._parameters
+        return differs(instruction) or (is_handed and not of_caller)
+
+    def _may_differ(self, definitions: Collection[Definition]) -> bool:
+        """Whether a value that these may have made may be another one in another iteration."""
+        return not self._differing_definitions.isdisjoint(definitions)
+
+    @cached_property
+    def _differing_definitions(self) -> set[Definition]:
+        """What makes such values: nvcc takes the 0 of one variable, which an iteration changes
+        later, for that with which another begins."""
+        reaching, header = self.facts.reaching, self._loop.header
+        differing = {
+            each
+            for one in self.facts.liveness.live_in(header)
+            if any(each.label in self._loop.blocks for each in reaching.at_top(header, one))
+            for each in reaching.at_top(header, one)
+        }
+        made_from: dict[Definition, set[Definition]] = defaultdict(set)
+        for label in self._loop.blocks:
+            every = {
+                i: [Definition(r, i, label) for r in i.defined()]
+                for i in self.facts.blocks[label].instructions
+            }
+            differing.update(d for i, made in every.items() if self._gives_another(i) for d in made)
+            for (instruction, _), definitions in reaching.of_uses(label).items():
+                for one in definitions:
+                    made_from[one].update(every[instruction])
+        worklist = list(differing)
+        while worklist:
+            found = made_from[worklist.pop()] - differing
             differing |= found
             worklist += found
         return differing
