@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 
 _KINDS = ("_GLOBAL__N__", "_INTERNAL_")
-_NAME = re.compile(rf"\b_ZN(\d+)({'|'.join(_KINDS)})")
+_LENGTH = re.compile(rf"(\d+)(?={'|'.join(_KINDS)})")
+"""How long such a part of a name is; its digits may stand behind those of another."""
+_PART = re.compile(rf"(?:{'|'.join(_KINDS)})([0-9a-f]{{8}}_\d+_\w+_[0-9a-f]{{8}}(?:_\d+)?)")
 
 
 def as_in(first: str, ptx: str) -> str:
@@ -26,7 +28,9 @@ def as_in(first: str, ptx: str) -> str:
 
 def _file_in(ptx: str) -> str | None:
     """What stands for the file in such names, if there are any."""
-    found = _NAME.search(ptx)
-    if found is None:
-        return None
-    return ptx[found.end() : found.start(2) + int(found[1])]
+    for found in _LENGTH.finditer(ptx):
+        for digits in range(1, len(found[0]) + 1):
+            length = int(found[0][-digits:])
+            if part := _PART.fullmatch(ptx, found.end(), min(found.end() + length, len(ptx))):
+                return part[1]
+    return None

@@ -17,17 +17,23 @@ from ccc.parse import parse_module
 from ccc.toolkit import find as toolchain
 
 
-def module(process: int | str) -> str:
+def module(process: int | str, first: int = 0) -> str:
     of = f"76415de6_4_a_cu_b01e98e1_{process}"
     space, own = f"_GLOBAL__N__{of}", f"_INTERNAL_{of}"
     kernel = f"_ZN{len(space)}{space}1kEPi"
     variable = f"_ZN{len(own)}{own}{len(space)}{space}1vE"
-    return f".global .u32 {variable};\n.entry {kernel}(.param .u64 {kernel}_param_0)"
+    within = f"_ZN2a1{len(space)}{space}1kEPi"  # a namespace whose name ends in a digit
+    of_type = f"_Z4kernIN{len(space)}{space}1FEEvPiT_"
+    functions = (f".entry {name}(.param .u64 {name}_param_0)" for name in (kernel, within, of_type))
+    kinds = [f".global .u32 {variable};", *functions]
+    return "\n".join([*kinds[first:], *kinds[:first]])
 
 
 @pytest.mark.parametrize("process", [7, 1327, 99999])
-def test_the_number_of_a_process_does_not_matter(process: int) -> None:
-    assert as_in(module(1328), module(process)) == module(1328)
+@pytest.mark.parametrize("first", range(4))
+def test_the_number_of_a_process_does_not_matter(process: int, first: int) -> None:
+    """Whichever name stands first, and where in it the file."""
+    assert as_in(module(1328, first), module(process, first)) == module(1328, first)
 
 
 def test_who_has_no_such_names_stays_as_it_is() -> None:
