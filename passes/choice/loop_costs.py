@@ -44,7 +44,9 @@ class LoopCosts:
             return Lanes.worst(path, around, max(1, every[path.marker.identifier]))
 
         def usual(path: Path, around: Lanes) -> Lanes:
-            if path.repeats or not likely_taken_together(path.entry, path.turn, facts, within_bounds=True):
+            if path.repeats or not likely_taken_together(
+                path.entry, path.turn, facts, within_bounds=True
+            ):
                 return Lanes.usual(path, around)
             return Lanes.alike(path, around, max(1, every[path.marker.identifier]))
 
