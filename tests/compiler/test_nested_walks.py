@@ -130,3 +130,29 @@ def test_a_branch_two_loops_deep_is_in_the_way_of_the_loop_around_it(
     assert not any(
         "left as it was" in one for one in said(followed, tmp_path, Options(strategy=COLLECT))
     )
+
+
+NEXT = """__global__ void k(const int *__restrict__ n, const int *__restrict__ m, int *out, int w) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < w; i += blockDim.x) {
+        int sum = m[i];
+#pragma ccc if
+        if (sum > 3) {
+            out[i + w] = sum;
+#pragma ccc while
+            for (int e = 0; e < n[i]; e++) sum = sum * 5 + m[sum & 63];
+        }
+#pragma ccc while
+        for (int e = 0; e < n[i + w]; e++) sum = sum * 3 + m[sum & 63];
+        out[i] = sum;
+    }
+}
+"""
+
+
+def test_a_loop_in_a_branch_does_not_lead_to_one_behind_that(tmp_path: Path) -> None:
+    """Which is applied, so that of it nothing is to be done."""
+    (line,) = said(NEXT, tmp_path, Options(strategy=COLLECT))
+    assert line.startswith("k.cu:8:")
+    assert "tasks cannot go on from within a branch (k.cu:" in line
+    assert ";); remove this annotation" in line

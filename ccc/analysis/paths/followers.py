@@ -102,6 +102,8 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
     if path.marker in markers:
         is_call = path.marker.kind == "recursion"
         why, hint = (_OF_CALL, f"; {TOLD_FIRST} that") if is_call else ("", f"; {_ROLLED}")
+    elif any(one.marker in markers for one in collected):
+        why, hint = "to which tasks cannot go on from within a branch", "; remove this annotation"
     elif markers:
         why = "that is annotated, and cannot be collected"
         lines = those_on(one.span.line for one in markers)
