@@ -116,7 +116,7 @@ WIDE = """__global__ void k(const unsigned long long *x, unsigned long long *y, 
         unsigned __int128 d = 0;
 #pragma ccc if STRATEGY
         if (x[i] > 5) { unsigned long long v = x[i];
-            for (int j = 0; j < 9; j++) v = v * v % 1000007; PATH }
+            for (int j = 0; j < 6; j++) v = v * v % 1000007; PATH }
         BEHIND
     }
     y[threadIdx.x] = sum >> 64 ^ sum;
