@@ -16,7 +16,7 @@ from ccc.pipeline import PathRecord, Record
 from ccc.remark import SERVES, Remark, of_arm
 
 NEEDS_NOTHING = "too short to gain, so that nothing has to be done about it"
-REMOVED = re.compile(rf"(?:{TOO_SHORT}|remove (?:the|this) annotation)(?=$|; )")
+REMOVED = re.compile(rf"(?:{TOO_SHORT}|remove (?:the|this) annotations?)(?=$|; )")
 LEAVE_IT = f"leave it as it is, {SERVES} {{}}"
 
 

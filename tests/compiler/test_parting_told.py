@@ -219,6 +219,41 @@ def test_what_lanes_count_behind_a_path_is_to_be_counted_one_by_one(
     assert of("atomicAdd(count, 1)") == []
 
 
+def of_counting(tmp_path: Path, place: str, behind: str = "") -> str:
+    source = COUNTING.replace("RETURN", "if (i >= n) return;").replace("PLACE", place)
+    return said(source.replace("= i;", f"= i; {behind}"), tmp_path, Options(strategy=COLLECT))[0]
+
+
+@pytest.mark.usefixtures("all_headers")
+def test_a_barrier_of_the_block_is_told_of_before_what_lanes_count(tmp_path: Path) -> None:
+    """To count in another way leads to that."""
+    barrier = "__syncthreads(); y[n] = 1;"
+    line = of_counting(tmp_path, "next(count)", barrier)
+    known = "since, as far as is known, they part at a branch (k.cu:9, PTX line "
+    assert known in line
+    told = "; with shared memory or barriers in the kernel (k.cu:12, PTX line "
+    assert told in line
+    assert line.endswith("in a loop with ccc for, or remove the annotations [in k]")
+    assert told in of_counting(tmp_path, "i", barrier)
+
+
+@pytest.mark.usefixtures("all_headers")
+def test_threads_that_may_only_seem_to_part_need_not_be_let_come(tmp_path: Path) -> None:
+    """Who knows that they never do can do nothing about it."""
+    loop = """__shared__ int left; int i = threadIdx.x;
+    if (i == 0) left = n;
+    __syncthreads();
+    while (left > 0) { if (i == 0) left -= 2; __syncthreads(); }
+#pragma ccc for
+    for"""
+    source = COUNTING.replace("int i =", loop + " (int i =").replace("RETURN", "").replace(
+        "blockDim.x + threadIdx.x;", "blockDim.x + threadIdx.x; i < n; i += 999) {"
+    ).replace("y[PLACE] = i;", "}")  # fmt: skip
+    line, *_ = said(source, tmp_path, Options(strategy=COLLECT))
+    assert "since, as far as is known, they part at a branch (k.cu:11, PTX line " in line
+    assert "; let every thread come to it, and guard what only some are to do; else remove " in line
+
+
 SHARED = """HEAD__global__ void __launch_bounds__(64) k(const float *x, float *y, int n) {
     __shared__ float own[64];
     own[threadIdx.x] = n;

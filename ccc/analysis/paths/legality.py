@@ -28,6 +28,7 @@ from ccc.analysis.paths.parting import (
     IN_ANOTHER_KERNEL,
     ONE_BY_ONE,
     asks_for,
+    between_barriers,
     counts_those_there,
     hint_at_parting,
     hint_at_task,
@@ -128,9 +129,9 @@ def _refuse_barrier(instruction: Instruction, annotated: FoundLoop, facts: Facts
         instruction.name, instruction.modifiers, instruction.operands
     ):
         advice = (
-            "it waits for all threads of the block, and some may not take the branch that it "
-            "stands in: move it out of the branch and of the loop; or, if all go the same way "
-            "there, remove the annotation, by which nothing would be gained"
+            "it waits for all threads of the block, and as far as is known some may not come to "
+            "it: move it out of the branch or loop that it stands in, and out of this one; or, if "
+            "all go the same way there, remove the annotation, by which nothing would be gained"
         )
     if of_kernel:
         every = instructions_of(annotated.loop.blocks, facts)
@@ -140,11 +141,7 @@ def _refuse_barrier(instruction: Instruction, annotated: FoundLoop, facts: Facts
                 "ccc grid_stride puts one between its blocks; write the loop over the items, with "
                 "ccc for, in place of ccc grid_stride"
             )
-        advice = (
-            "with shared memory or barriers in the kernel, ccc grid_stride puts one between "
-            "its blocks: have each thread do several items between two barriers, in a loop "
-            "with ccc for, or remove the annotations"
-        )
+        advice = between_barriers()
     raise Refused(f"there is a barrier in the annotated loop{at(instruction)}; {advice}")
 
 

@@ -39,6 +39,15 @@ ONE_BY_ONE = "use an atomic in its place, or remove the annotation"
 _IN_SOURCE = {f"%tid.{axis}": f"threadIdx.{axis}" for axis in "xyz"}
 
 
+def between_barriers(meeting: Instruction | None = None) -> str:
+    """What to do for paths in a loop over blocks where one needs barriers, as ``meeting`` shows."""
+    return (
+        f"with shared memory or barriers in the kernel{at(meeting) if meeting else ''}, ccc "
+        "grid_stride puts one between its blocks: have each thread do several items between two "
+        "barriers, in a loop with ccc for, or remove the annotations"
+    )
+
+
 def meetings(loop: Loop, facts: Facts) -> set[Instruction]:
     """The collectives to which all lanes come in each iteration, whichever way they go through it.
 

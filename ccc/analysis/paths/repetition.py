@@ -15,14 +15,16 @@ from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.followers import PATHS
 from ccc.analysis.paths.model import Refused, at
-from ccc.analysis.paths.parting import ONE_BY_ONE
+from ccc.analysis.paths.parting import ONE_BY_ONE, between_barriers
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Special
 from ccc.ptx.barriers import BARRIERS
 from ccc.ptx.opcodes import BEYOND_THE_BLOCK, Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
 
-_TOGETHER = "let every thread come to it, and guard what only some are to do"
+_TOGETHER = (
+    "let every thread come to it, and guard what only some are to do; else remove the annotation"
+)
 Load = Callable[[str], Function | None]
 
 
@@ -41,7 +43,7 @@ def check_repetition(facts: Facts, load: Load) -> None:
     for name, function in _called(facts.function, load):
         if not facts.callees.is_promised(name):
             _check_callee(name, function)
-    _check_meetings(facts)
+    _check_meetings(facts, load)
 
 
 def needs_block_barrier(facts: Facts, load: Load) -> Instruction | None:
@@ -136,33 +138,38 @@ def _check_callee(name: str, function: Function | None) -> None:
             )
 
 
-def _check_meetings(facts: Facts) -> None:
+def _check_meetings(facts: Facts, load: Load) -> None:
     """Every thread must come to every barrier, and every lane to every warp-collective."""
     for label in sorted(facts.blocks.keys() & facts.graph):
         for waiting in filter(_waits, facts.blocks[label].instructions):
             deciding = reachable(facts.controllers.__getitem__, facts.controllers[label])
             parting = deciding & facts.divergence.divergent_branches
             if parting or waiting.guard:
-                branch = facts.blocks[min(parting)].terminator if parting else None
-                is_vain = not _is_barrier(waiting) and _follows_paths_of_kernel(label, facts)
+                first = next((one for one in facts.function.blocks if one.label in parting), None)
+                branch = first.terminator if first else None
+                known = "since, as far as is known, they part at a branch"
                 raise Refused(
                     "some threads may return, or go another way, while the others wait for all"
                     f"{at(waiting)}"
-                    + (f", since they part at a branch{at(branch)}" if branch else "")
-                    + f"; {ONE_BY_ONE if is_vain else _TOGETHER}"
+                    + (f", {known}{at(branch)}" if branch else "")
+                    + f"; {_way_out(label, facts, load)}"
                 )
             if _is_barrier(waiting):
                 _check_warp_numbers(facts)
 
 
-def _follows_paths_of_kernel(label: str, facts: Facts) -> bool:
-    """Whether a block stands behind all paths, which lie in no loop but that over blocks: these
-    would be left for what lets warps meet in it, also if every thread came to it."""
+def _way_out(label: str, facts: Facts, load: Load) -> str:
+    """What to do about it. Paths that lie in no loop but that over blocks may be left for what lets
+    threads meet in it, also if every thread came to it."""
     every = {one.label: {marker.kind for marker in one.markers} for one in facts.function.blocks}
     kinds = set[str]().union(*every.values())
+    if "for" in kinds or kinds.isdisjoint(PATHS):
+        return _TOGETHER
+    if (meeting := needs_block_barrier(facts, load)) is not None:
+        return between_barriers(next(filter(_is_barrier, facts.function.instructions), meeting))
     behind = reachable(facts.graph.successors, [label])
     later = set[str]().union(*(every.get(one, set()) for one in behind))
-    return "for" not in kinds and not kinds.isdisjoint(PATHS) and later.isdisjoint(PATHS)
+    return ONE_BY_ONE if later.isdisjoint(PATHS) else _TOGETHER
 
 
 def _waits(instruction: Instruction) -> bool:
