@@ -107,6 +107,45 @@ def test_a_mask_of_some_lanes_is_blamed_for_itself(tmp_path: Path) -> None:
     assert "its mask has to be 0xffffffff" in line
 
 
+def test_a_loop_that_goes_on_by_a_vote_is_told_so_first(tmp_path: Path) -> None:
+    """Whatever else is in the way, that its tasks can do nothing about."""
+    loop = "e < row[v + 1]; e += 32) s"
+    vote = "__any_sync(~0u, e < row[v + 1]); e += 32)\n#pragma ccc if\nif (e < row[v]) s"
+    source = (
+        RANKS.replace(loop, vote)
+        .replace("FIRST", "blockIdx.x")
+        .replace("ADD", "all += s; y[v] = s;")
+    )
+    source = source.replace("#pragma ccc for\n", "float all = 0;\n#pragma ccc for\n")
+    source = source.replace("}\n}", "}\n y[n] = all; }")
+    line, *_ = said(source, tmp_path, Options(strategy=COLLECT))
+    assert "a warp-collective would have to run with its tasks (k.cu:9, PTX line " in line
+    assert "; let each lane decide for itself whether its loop goes on, or remove this an" in line
+
+
+def test_of_collectives_the_one_that_least_helps_is_told_first(tmp_path: Path) -> None:
+    add = "y[v] = s + __shfl_xor_sync(0xffffffff, lane, 1);\n__syncwarp();"
+    (line,) = told(tmp_path, "warp", add)
+    assert "there is a warp-collective in the annotated loop (k.cu:10, PTX line " in line
+    assert "; move it out of the loop, or remove the annotation [in k]" in line
+
+
+def test_what_a_path_leads_to_it_asks_for_too(tmp_path: Path) -> None:
+    """Also in another path, whose annotation is to be removed in any case."""
+    add = """int at = x[v + lane];
+        #pragma ccc if
+        if (s > 1) while (y[at] > 0) at = y[at] * 9;
+        float found = x[at];
+        #pragma ccc for variable
+        for (int e = 0; e < at; e++) y[e] = __shfl_sync(0xffffffff, found, e);"""
+    source = RANKS.replace("#pragma ccc for variable reduction(+: s)\n", "").replace("ADD", add)
+    asking, inside = said(source.replace("FIRST", "warp"), tmp_path, Options(strategy=COLLECT))
+    for line in (asking, inside):
+        assert "there is a warp-collective in the annotated loop (k.cu:13, PTX line " in line
+    assert "; it asks for what the path makes: store that, " in asking
+    assert "; move it out of the path, or remove this annotation [in k]" in inside
+
+
 TOGETHER = """__global__ void __launch_bounds__(64)
 k(const float *__restrict__ x, float *y, int *count, int n) {
 #pragma ccc for

@@ -427,6 +427,7 @@ class _Examination:
         """
         facts = self.facts
         check_instructions(path, facts)
+        check_meetings(path, facts)  # whatever else is in the way: that would not help
         check_order(path, facts, lambda supposed: self._goes_on(path, supposed))
         checked = self._continued(path, facts)
         check_meetings(checked, facts)

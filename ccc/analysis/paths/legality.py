@@ -57,8 +57,8 @@ def check_loop(found: FoundLoop, path: FoundPath, facts: Facts) -> AnnotatedLoop
     """
     together = meetings(found.loop, facts)
     every = instructions_of(found.loop.blocks, facts)
-    for instruction in sorted(every, key=lambda one: not one.effects & Effect.BARRIER):
-        if instruction not in together:  # for those of a block less can be done
+    for instruction in sorted(every, key=_what_can_be_done):
+        if instruction not in together:
             _check_collective(instruction, found, path, facts)
     exits = found.loop.exits(facts.graph)
     if not exits:
@@ -72,6 +72,14 @@ def check_loop(found: FoundLoop, path: FoundPath, facts: Facts) -> AnnotatedLoop
     if isinstance(outcome, str):
         raise Refused(outcome)
     return AnnotatedLoop(found.marker, found.loop, found.accumulators, outcome)
+
+
+def _what_can_be_done(instruction: Instruction) -> int:
+    """In which order collectives are told of: those of a block first, about which least can be
+    done, and last those that but exchange values."""
+    if instruction.effects & Effect.BARRIER:
+        return 0
+    return 2 if instruction.name in _MEETING else 1
 
 
 def end_of_thread(exits: Iterable[tuple[str, str]], facts: Facts) -> Instruction | None:
@@ -207,7 +215,7 @@ def check_ends(labels: Collection[str], facts: Facts, by: Effect = Effect.EXIT) 
             )
 
 
-def check_meetings(path: CheckedPath, facts: Facts) -> None:
+def check_meetings(path: PlacedPath, facts: Facts) -> None:
     """That no task holds a collective: the lanes that it means are elsewhere by then.
 
     Raises:

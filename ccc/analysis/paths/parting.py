@@ -11,7 +11,7 @@ from ccc.analysis.divergence import meets_all_lanes
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.locate import extent, located
-from ccc.analysis.paths.model import CheckedPath, FoundPath, LeftPath, at, instructions_of
+from ccc.analysis.paths.model import FoundPath, LeftPath, PlacedPath, at, instructions_of
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Operand, Register
@@ -30,6 +30,8 @@ _ELSEWHERE = (
     f"it asks for what the path makes: {_STORE}, or use an atomic in its place; or remove this "
     "annotation"
 )
+_INSIDE = "move it out of the path, or remove this annotation"
+_OF_ITS_LOOP = "let each lane decide for itself whether its loop goes on, or remove this annotation"
 IN_ANOTHER_KERNEL = (
     "they ask for what the path makes: store that, and do it in another kernel, or use an atomic "
     "in their place; or remove this annotation"
@@ -72,6 +74,8 @@ def hint_at_parting(exchange: Instruction, loop: Loop, path: FoundPath, facts: F
         return ALONE
     if asks_for(exchange, path, loop, facts):  # whatever parts lanes: that would not help
         return _ELSEWHERE
+    if exchange in instructions_of(extent(path, facts) & loop.blocks, facts):
+        return _INSIDE
     if not is_of_all:
         if exchange.name == "activemask":
             return f"move it out of the loop, or {TOGETHER}, with 0xffffffff in its place"
@@ -90,9 +94,11 @@ def hint_at_parting(exchange: Instruction, loop: Loop, path: FoundPath, facts: F
     )
 
 
-def hint_at_task(collective: Instruction, path: CheckedPath, facts: Facts) -> str:
+def hint_at_task(collective: Instruction, path: PlacedPath, facts: Facts) -> str:
     """What to do about a collective that would have to run with the tasks of a path: only one that
     asks for nothing that the path makes can stand before it."""
+    if _decides_loop(collective, path, facts):
+        return _OF_ITS_LOOP
     if counts_those_there(collective, facts):
         return ONE_BY_ONE
     needed = slice_region(
@@ -107,7 +113,7 @@ def hint_at_task(collective: Instruction, path: CheckedPath, facts: Facts) -> st
 
 
 def asks_for(exchange: Instruction, path: FoundPath, loop: Loop, facts: Facts) -> bool:
-    """Whether an instruction exchanges, in no path, what is made in an arm or a copy of this one,
+    """Whether an instruction exchanges, in no arm or copy of a path, what is made in one of these,
     other than by a load, which may be made again there of what was read before."""
     if exchange.name not in EXCHANGES:
         return False
@@ -115,12 +121,13 @@ def asks_for(exchange: Instruction, path: FoundPath, loop: Loop, facts: Facts) -
     found = {o.marker.identifier: frozenset[str]() for o in marked}
     for one in marked:
         found[one.marker.identifier] |= extent(one, facts) & loop.blocks
-    if exchange in instructions_of(frozenset[str]().union(*found.values()), facts):
-        return False
     inside = set(instructions_of(found.get(path.marker.identifier, ()), facts))
+    if exchange in inside:
+        return False
 
     def parts(maker: Instruction, _: Register) -> Iterable[Operand]:
-        return () if maker.effects & Effect.READ or maker.name in LOADS else maker.used()
+        reads = maker.effects & Effect.READ or maker.name in LOADS
+        return () if reads and maker in inside else maker.used()
 
     made = trace(exchange.operands[1:2], facts.makers, parts) or ()
     makers = (
@@ -134,6 +141,15 @@ def counts_those_there(exchange: Instruction, facts: Facts) -> bool:
     asked = exchange.operands[1] if exchange.name == "vote" else None
     makers = list(facts.makers.get(asked, ())) if isinstance(asked, Register) else []
     return bool(makers) and not any(list(one.used()) or one.specials() for one in makers)
+
+
+def _decides_loop(collective: Instruction, path: PlacedPath, facts: Facts) -> bool:
+    """Whether a path is a loop that goes on by what a collective in it says."""
+    own = [loop for loop in facts.loops if path.repeats and loop.header == path.entry]
+    ends = {facts.blocks[label].terminator for loop in own for label, _ in loop.exits(facts.graph)}
+    asked = [register for end in ends if end is not None for register in end.used()]
+    made = trace(asked, facts.makers, lambda maker, _: maker.used()) or ()
+    return any(register in made for register in collective.defined())
 
 
 def is_in_a_branch(instruction: Instruction, loop: Loop, facts: Facts) -> bool:

@@ -161,8 +161,8 @@ def _check_behind(spin: Spin, path: CheckedPath, facts: Facts) -> None:
             if ended_by(mine, instruction, facts) is not None:
                 raise Refused(
                     f"lanes may wait in the loop{at(poll)} for what is done behind it"
-                    f"{at(instruction)}; wait before the loop, or after it"
-                    f"{_way_out_if_apart(poll, spin, path, facts)}"
+                    f"{at(instruction)}; wait before the loop, or after it, or remove the "
+                    f"annotation{_way_out_if_apart(poll, spin, path, facts)}"
                 )
 
 
