@@ -325,7 +325,7 @@ def _strays(facts: Facts, branch: str, successor: str, target: str) -> bool:
 
     goals = {target}
     if around is not None and (branch == target or target not in reachable(step, [branch])):
-        goals = set(around.latches)
+        goals = _ends(facts, around)
         if branch in goals and successor == around.header:
             return False
     elif around is not None and successor == around.header:
@@ -335,6 +335,16 @@ def _strays(facts: Facts, branch: str, successor: str, target: str) -> bool:
         return True
     away = reachable(facts.graph.successors, reached - reachable(back, goals))
     return target in away or any(_waits(facts, label) for label in away - {EXIT})
+
+
+def _ends(facts: Facts, loop: Loop) -> set[str]:
+    """The latches of a loop, and where it is decided whether lanes come to one that only jumps."""
+    ends = set(loop.latches)
+    for latch in loop.latches:
+        before = list(facts.graph.predecessors(latch))
+        if len(before) == 1 and all(i.is_terminator for i in facts.blocks[latch].instructions):
+            ends.update(before)
+    return ends
 
 
 def _waits(facts: Facts, label: str) -> bool:

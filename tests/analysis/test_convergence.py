@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ccc.analysis.callees import all_meet_at
+from ccc.analysis.convergence import ReconvergencePoint, find_reconvergence
+from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
 from ccc.parse import parse_function, parse_module
 
@@ -47,3 +49,41 @@ def first(text: str) -> Instruction:
 )
 def test_where_all_lanes_meet(text: str, meet: bool) -> None:
     assert all_meet_at(first(text)) == meet
+
+
+ROUNDS = """
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r3, 2;
+ROUND:
+    shr.u32 %r4, %r3, 1;
+STEP:
+    setp.ge.u32 %p1, %r1, 60;
+    @%p1 bra PASSED;
+    mov.u32 %r2, %r1;
+ITEM:
+    add.u32 %r2, %r2, 32;
+    setp.lt.u32 %p1, %r2, 60;
+    @%p1 bra ITEM;
+PASSED:
+    bar.sync 0;
+    shr.u32 %r4, %r4, 1;
+    setp.eq.u32 %p2, DECIDING, 0;
+    @%p2 bra DONE;
+    bra.uni STEP;
+DONE:
+    shl.b32 %r3, %r3, 1;
+    setp.lt.u32 %p2, %r3, 64;
+    @%p2 bra ROUND;
+"""
+
+
+@pytest.mark.parametrize(("deciding", "all_stay"), [("%r4", True), ("%r1", False)])
+def test_a_turn_that_all_end_alike_may_end_in_a_jump(deciding: str, all_stay: bool) -> None:
+    """As well as in the branch that decides whether there is another one."""
+    text = KERNEL.replace("BODY", ROUNDS.replace("DECIDING", deciding))
+    (piece,) = parse_module(text, "k.ptx").functions
+    facts = Facts(parse_function(piece))
+    loop = next(one for one in facts.loops if one.header == "ITEM")
+    found = find_reconvergence(facts, loop)
+    assert isinstance(found, ReconvergencePoint) == all_stay
+    assert not all_stay or found == ReconvergencePoint((("STEP", "$ccc_block_3"),))
