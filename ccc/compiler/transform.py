@@ -319,14 +319,17 @@ def _needs_no_loop(ran: Ran) -> bool:
 
 
 def _take_back(kernel: Kernel, records: Sequence[Record]) -> None:
-    """Leave a kernel whose loop over blocks would serve nothing that is done inside."""
+    """Leave a kernel whose loop over blocks would serve nothing that is done inside.
+
+    Who insists on what is annotated gets it alone, too, where nothing else is.
+    """
     of_kernel = [one for one in records if isinstance(one, KernelRecord) and one.applied]
     inside = [one for one in records if isinstance(one, PathRecord)]
     option = kernel.options.strategy
     insists = option not in (AUTO, LEAVE.name) and not any(
         option in one for one in kernel.withdrawn.values()
     )
-    if insists or any(one.applied for one in inside):
+    if any(one.applied for one in inside) or (insists and not inside):
         return
     able = any(one.reason is None and _has_room(one) for one in inside)
     nothing = f"{NOTHING_INSIDE}{INSISTS if able else ''}" if inside else NO_PATHS

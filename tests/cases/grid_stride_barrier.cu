@@ -1,7 +1,6 @@
 // run: grid=7 block=128 args=s32:850 u32[850]~0:100 u32[850]=0 u32[7]=0
 // options: registers=255
-// Shared memory and barriers: no thread may overwrite what others of its block still read. Paths
-// are not collected beyond a barrier.
+// Shared memory and barriers: no thread may overwrite what others of its block still read.
 #pragma ccc grid_stride
 extern "C" __global__ void __launch_bounds__(128) k(int n, const unsigned *x, unsigned *y, unsigned *z) {
     __shared__ unsigned tile[128];
@@ -12,7 +11,6 @@ extern "C" __global__ void __launch_bounds__(128) k(int n, const unsigned *x, un
         if (threadIdx.x < s) tile[threadIdx.x] += tile[threadIdx.x + s];
         __syncthreads();
     }
-#pragma ccc if
     if (i < n) y[i] = tile[0] - x[i];
     if (threadIdx.x) return;
     z[blockIdx.x] = tile[0];

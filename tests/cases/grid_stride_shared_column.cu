@@ -6,6 +6,5 @@ extern "C" __global__ void __launch_bounds__(64) k(int n, const unsigned *x, uns
     int i = threadIdx.x + blockIdx.x * blockDim.x;
     if (i >= n) return;
     for (int j = 0; j < 4; j++) column[j][threadIdx.x] = x[i] + j * i;
-#pragma ccc if
     if (x[i] < 40) y[i] = column[x[i] & 3][threadIdx.x];
 }

@@ -312,7 +312,8 @@ SHARED = """HEAD__global__ void __launch_bounds__(64) k(const float *x, float *y
 def test_a_barrier_that_is_none_of_the_user_has_no_line(tmp_path: Path) -> None:
     whole = SHARED.replace("HEAD", "#pragma ccc grid_stride\n")
     own = "int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i < n)"
-    (line,) = said(whole.replace("LOOP", own), tmp_path, Options(strategy=COLLECT))
+    line, of_kernel = said(whole.replace("LOOP", own), tmp_path, Options(strategy=COLLECT))
+    assert "kernel left as it was: nothing inside is transformed, and a loop over blo" in of_kernel
     assert "there is a barrier in the annotated loop, since with shared memory in the k" in line
     assert "; write the loop over the items, with ccc for, in place of ccc grid_stride" in line
     first, step = "int i = blockIdx.x * 64 + threadIdx.x", "i += gridDim.x * 64"
