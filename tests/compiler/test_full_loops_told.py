@@ -84,6 +84,19 @@ def test_a_branch_in_it_is_in_the_way_and_so_is_a_loop_behind_it(tmp_path: Path)
     assert "annotations (k.cu:" in line
 
 
+@pytest.mark.parametrize(
+    "mark", ["#pragma unroll 1", "#pragma ccc while", "#pragma ccc for variable"]
+)
+def test_a_loop_behind_that_all_take_alike_is_not_what_there_is_to_do(
+    mark: str, tmp_path: Path
+) -> None:
+    """Neither to annotate it, nor to do first what is said of it: that is to remove it."""
+    source = TWO.replace("TURNS", "deg[i + 1]").replace("IN\n", "").replace("< deg[i]", "< m")
+    line, *_ = said(source.replace("#pragma unroll 1", mark), tmp_path, ASKED)
+    assert "and holds a loop itself, that is " in line
+    assert "; split the annotated loop in two, or remove the annotation" in line
+
+
 HELD = """__global__ void k(const float *x, float *y, const int *off, int n, int m) {
 #pragma ccc for
     for (int i = threadIdx.x; i < n; i += blockDim.x) {

@@ -106,8 +106,7 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
         why, hint = "to which tasks cannot go on from within a branch", "; remove this annotation"
     elif markers:
         why = "that is annotated, and cannot be collected"
-        lines = those_on(one.span.line for one in markers)
-        hint = f"; {TOLD_FIRST} {lines}, or {SPLIT}"
+        hint = _as_told(markers, loop, path, facts)
     else:
         why, hint, ways = "that is not collected", "", [_to_mark(headers)]
     if _fetches_behind(path, facts):
@@ -135,6 +134,16 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
         hint,
         ways,
     )
+
+
+def _as_told(
+    markers: Iterable[Marker], loop: frozenset[str], path: PlacedPath, facts: Facts
+) -> str:
+    """To do what is said of an annotated loop, unless that is to remove its annotation."""
+    own = next(one for one in facts.loops if one.blocks == loop)
+    if has_nothing_to_fill(own, path.loop.loop, facts):
+        return ""
+    return f"; {TOLD_FIRST} {those_on(one.span.line for one in markers)}, or {SPLIT}"
 
 
 def _to_mark(headers: Collection[str]) -> WayOut:
