@@ -94,7 +94,7 @@ CASES = [
     (IF + "if (v > 3) x[i] = 4;", '("count", k.cu:6, PTX', "the path writes (k.cu:9, PTX"),
     (IF + "if (v > 3) window[i & 7] = v;", '("window"', "the code after the loop reads"),
     (IF + "if (v > 3) y[i] = v;\n__syncthreads();", "(k.cu:10, PTX", "between two barriers"),
-    (IF + "if (v > 3) { y[i] = v; __syncthreads(); }", "(k.cu:9, PTX", "out of the branch and of"),
+    (IF + "if (v > 3) { y[i] = v; __syncthreads(); }", "(k.cu:9, PTX", "out of the branch or loop"),
 ]
 
 

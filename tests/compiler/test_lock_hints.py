@@ -474,7 +474,7 @@ __global__ void k(const unsigned *__restrict__ key, unsigned *R table, unsigned 
 
 
 def test_who_builds_a_table_is_told_of_restrict_first(tmp_path: Path) -> None:
-    (line,) = said(BUILT.replace("R ", ""), tmp_path, Options(strategy=COLLECT))
+    line, _ = said(BUILT.replace("R ", ""), tmp_path, Options(strategy=COLLECT))
     told = 'if no other pointer leads to what the lanes look at, declare that "__restrict__"'
     assert f"; {told}; else {BRANCH} [in k]" in line
     assert said(BUILT.replace("R ", "__restrict__ "), tmp_path, Options(strategy=COLLECT)) == []

@@ -264,16 +264,18 @@ def of_counting(tmp_path: Path, place: str, behind: str = "") -> str:
 
 
 @pytest.mark.usefixtures("all_headers")
-def test_a_barrier_of_the_block_is_told_of_before_what_lanes_count(tmp_path: Path) -> None:
-    """To count in another way leads to that."""
+def test_barriers_of_the_block_are_told_of_with_what_lanes_count(tmp_path: Path) -> None:
+    """To count in another way would lead to them."""
     barrier = "__syncthreads(); y[n] = 1;"
     line = of_counting(tmp_path, "next(count)", barrier)
     known = "since, as far as is known, they part at a branch (k.cu:9, PTX line "
     assert known in line
-    told = "; with shared memory or barriers in the kernel (k.cu:12, PTX line "
-    assert told in line
-    assert line.endswith("in a loop with ccc for, or remove the annotations [in k]")
-    assert told in of_counting(tmp_path, "i", barrier)
+    told = "and in that of what needs barriers or shared memory (k.cu:12, PTX line "
+    assert f"; use an atomic in its place, {told}" in line
+    assert line.endswith(", or remove the annotation [in k]")
+    alone = of_counting(tmp_path, "i", barrier)
+    assert "; with shared memory or barriers in the kernel (k.cu:12, PTX line " in alone
+    assert alone.endswith("in a loop with ccc for, or remove the annotations [in k]")
 
 
 @pytest.mark.usefixtures("all_headers")

@@ -38,6 +38,10 @@ IN_ANOTHER_KERNEL = (
 )
 ONE_BY_ONE = "use an atomic in its place, or remove the annotation"
 """Of what lanes do together in a path, or behind one in a loop over blocks."""
+ONE_BY_ONE_ALL = (
+    "use an atomic in its place, and in that of what needs barriers or shared memory{}, or remove "
+    "the annotation"
+)
 _IN_SOURCE = {f"%tid.{axis}": f"threadIdx.{axis}" for axis in "xyz"}
 
 

@@ -15,7 +15,7 @@ from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.followers import PATHS
 from ccc.analysis.paths.model import Refused, at
-from ccc.analysis.paths.parting import ONE_BY_ONE, between_barriers
+from ccc.analysis.paths.parting import ONE_BY_ONE, ONE_BY_ONE_ALL, between_barriers
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Special
 from ccc.ptx.barriers import BARRIERS
@@ -152,24 +152,26 @@ def _check_meetings(facts: Facts, load: Load) -> None:
                     "some threads may return, or go another way, while the others wait for all"
                     f"{at(waiting)}"
                     + (f", {known}{at(branch)}" if branch else "")
-                    + f"; {_way_out(label, facts, load)}"
+                    + f"; {_way_out(waiting, label, facts, load)}"
                 )
             if _is_barrier(waiting):
                 _check_warp_numbers(facts)
 
 
-def _way_out(label: str, facts: Facts, load: Load) -> str:
+def _way_out(waiting: Instruction, label: str, facts: Facts, load: Load) -> str:
     """What to do about it. Paths that lie in no loop but that over blocks may be left for what lets
     threads meet in it, also if every thread came to it."""
     every = {one.label: {marker.kind for marker in one.markers} for one in facts.function.blocks}
     kinds = set[str]().union(*every.values())
     if "for" in kinds or kinds.isdisjoint(PATHS):
         return _TOGETHER
-    if (meeting := needs_block_barrier(facts, load)) is not None:
-        return between_barriers(next(filter(_is_barrier, facts.function.instructions), meeting))
     behind = reachable(facts.graph.successors, [label])
     later = set[str]().union(*(every.get(one, set()) for one in behind))
-    return ONE_BY_ONE if later.isdisjoint(PATHS) else _TOGETHER
+    is_vain = not _is_barrier(waiting) and later.isdisjoint(PATHS)
+    if (meeting := needs_block_barrier(facts, load)) is None:
+        return ONE_BY_ONE if is_vain else _TOGETHER
+    meeting = next(filter(_is_barrier, facts.function.instructions), meeting)
+    return ONE_BY_ONE_ALL.format(at(meeting)) if is_vain else between_barriers(meeting)
 
 
 def _waits(instruction: Instruction) -> bool:
