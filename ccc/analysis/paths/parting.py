@@ -78,7 +78,7 @@ def hint_at_parting(exchange: Instruction, loop: Loop, path: FoundPath, facts: F
         return ALONE
     if asks_for(exchange, path, loop, facts):  # whatever parts lanes: that would not help
         return _ELSEWHERE
-    if exchange in instructions_of(extent(path, facts) & loop.blocks, facts):
+    if exchange in _of_path(path, loop, facts):
         return _INSIDE
     if not is_of_all:
         if exchange.name == "activemask":
@@ -121,11 +121,7 @@ def asks_for(exchange: Instruction, path: FoundPath, loop: Loop, facts: Facts) -
     other than by a load, which may be made again there of what was read before."""
     if exchange.name not in EXCHANGES:
         return False
-    marked = [o for o in located(facts) if not isinstance(o, LeftPath) and o.entry in loop.blocks]
-    found = {o.marker.identifier: frozenset[str]() for o in marked}
-    for one in marked:
-        found[one.marker.identifier] |= extent(one, facts) & loop.blocks
-    inside = set(instructions_of(found.get(path.marker.identifier, ()), facts))
+    inside = _of_path(path, loop, facts)
     if exchange in inside:
         return False
 
@@ -138,6 +134,14 @@ def asks_for(exchange: Instruction, path: FoundPath, loop: Loop, facts: Facts) -
         one for value in made if isinstance(value, Register) for one in facts.makers.get(value, ())
     )
     return any(one in inside and one.name not in LOADS for one in makers)
+
+
+def _of_path(path: FoundPath, loop: Loop, facts: Facts) -> set[Instruction]:
+    """The instructions of all arms and copies of a path in a loop."""
+    marked = (one for one in located(facts) if not isinstance(one, LeftPath))
+    same = (one for one in marked if one.marker.identifier == path.marker.identifier)
+    blocks = (extent(one, facts) for one in same if one.entry in loop.blocks)
+    return set(instructions_of(frozenset[str]().union(*blocks) & loop.blocks, facts))
 
 
 def counts_those_there(exchange: Instruction, facts: Facts) -> bool:
