@@ -322,7 +322,7 @@ def _changed(
     done += [(one, name) for one, name in asked if one is not None]
     read = _read(body, member, done, is_used)
     every = [
-        (found, None if _makes_more(one, is_used) else updates.operator(one) or updates.joined(one))
+        (found, None if _makes_more(one, is_used) else updates.operator(one) or updates.flag(one))
         for one, found in changes
     ]
     every += [(found, one.operator) for _, found, one in given]

@@ -69,3 +69,37 @@ def test_a_flag_is_named_beside_what_is_no_reduction(tmp_path: Path) -> None:
     (line,) = told(tmp_path, path, "", "reduction(+: sum)")
     assert '; if the branch can do without them, have that set other variables, update "fl' in line
     assert line.endswith("; else remove the annotation [in k]")
+
+
+UNITED = """struct Sets {
+    int *of;
+    __device__ int root(int v) const { while (of[v] != v) v = of[v]; return v; }
+    __device__ int *at(int v) { return of + v; }
+};
+__device__ void unite(Sets &sets, int a, int b, bool &changed) {
+    int r = sets.root(a), s = sets.root(b);
+    if (r == s) return;
+    atomicAdd(sets.at(r), s - r);
+    changed = true;
+}
+__global__ void k(Sets sets, const int *__restrict__ from, const int *__restrict__ to, int n) {
+    bool changed;
+    do {
+        changed = false;
+#pragma ccc for CLAUSES
+        for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+            if (from[i] > 3) unite(sets, from[i], to[i], changed);
+        }
+    } while (__syncthreads_count(changed));
+}
+"""
+
+
+def test_a_flag_that_a_function_sets_by_what_it_reads_is_offered_a_clause(tmp_path: Path) -> None:
+    """What is read there need not be read again, and may be written there."""
+    (line,) = said(UNITED.replace("CLAUSES", ""), tmp_path, Options(strategy=COLLECT))
+    assert 'a value that the path computes ("changed", k.cu:' in line
+    assert "say so on the loop of line 16: reduction(|: changed) [in k]" in line
+    named = UNITED.replace("CLAUSES", "reduction(|: changed)")
+    assert said(named, tmp_path, Options(strategy=COLLECT)) == []

@@ -105,7 +105,8 @@ def refuse_value_of_path(
     culprit = maker if culprit.is_terminator else culprit
     if path.turn is not path.loop.loop:
         _refuse_value_of_turn(path, maker, needed, facts)
-    if hint := _read_again_hint(path, culprit, reads, facts):
+    by_clause = _reduced(maker, path, facts)  # then no lane needs to read that
+    if not by_clause and (hint := _read_again_hint(path, culprit, reads, facts)):
         raise Refused(
             "the next iteration needs a value that is read in the path, which may have written it"
             f"{at(culprit)}{hint}"

@@ -38,6 +38,8 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
         names = names if is_any else []  # what it is cannot be told, as behind a pointer
     if topic is Topic.CARRIED and any(one.is_wide_sum for one in reason.shown[:1]):
         names = [*asked.suspects.wide_of(asked.at, names)]
+    if topic is Topic.CARRIED:
+        names = as_proven(asked, names)
     if topic is Topic.HANDED and any("pred" in one.opcode.modifiers for one in reason.shown):
         names = _flags(asked) or names
     if topic is Topic.HANDED and any(one.opcode.name in _CHOOSING for one in reason.shown[:1]):
@@ -55,6 +57,15 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
     if not names and topic is Topic.UNINITIALISED:
         names = _unset(asked, kind)
     return names
+
+
+def as_proven(asked: Inquiry, names: Sequence[str]) -> Sequence[str]:
+    """Of what nvcc copies on any line, those of some variables of the annotated loop that are
+    updated by the operation that PTX tells; all if none is."""
+    if not asked.proven or not any(one.opcode.name == "mov" for one in asked.reason.shown[:1]):
+        return names
+    suspects, by = asked.suspects, asked.proven[0]
+    return [one for one in names if suspects.operation(asked.at, one, asked.places) == by] or names
 
 
 def names_told(asked: Inquiry) -> Sequence[str]:

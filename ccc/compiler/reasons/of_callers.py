@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ccc.compiler.reasons.hints import CLAUSES
 from ccc.compiler.reasons.inquiry import Inquiry
+from ccc.compiler.reasons.names_meant import as_proven
 from ccc.compiler.reasons.topics import Topic
 
 
@@ -19,4 +20,7 @@ def of_callers(asked: Inquiry) -> Inquiry:
         return asked
     kind = asked.reason.shown[0].made if asked.reason.shown else ""
     loop, names = asked.suspects.in_caller(asked.at, asked.places, kind)
-    return replace(asked, caller=loop).naming(names) if loop and names else asked
+    if not loop or not names:
+        return asked
+    of_caller = replace(asked, caller=loop)
+    return of_caller.naming(as_proven(of_caller, names))
