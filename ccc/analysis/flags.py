@@ -31,7 +31,13 @@ _DEPTH = 4
 
 
 def find_flag(
-    carried: Register, web: set[Register], mine: Collection[Instruction], loop: Loop, facts: Facts
+    carried: Register,
+    web: set[Register],
+    mine: Collection[Instruction],
+    loop: Loop,
+    facts: Facts,
+    *,
+    from_any: bool = False,
 ) -> tuple[str, frozenset[Register]] | None:
     """By what a flag is updated, ``or`` or ``and``, and which registers hold it; None of a register
     that is no flag.
@@ -42,6 +48,7 @@ def find_flag(
         mine: the instructions of the loop that read or write them.
         loop: the loop.
         facts: the function's analyses.
+        from_any: whether it may be any number before the loop: then it is none, but for that.
     """
     operation = next(
         (one for one in SETS if all(_keeps_a_flag(i, web, one, facts) for i in mine)), None
@@ -54,7 +61,7 @@ def find_flag(
     ends = {loop.header, *(target for _, target in loop.exits(facts.graph))}
     held = web & frozenset[Register]().union(*map(facts.liveness.live_in, ends))
     is_flag = held <= holders and all(
-        _is_zero_or_one(definition, facts, _DEPTH)
+        from_any or _is_zero_or_one(definition, facts, _DEPTH)
         for definition in facts.reaching.at_top(loop.header, carried)
         if definition.label not in loop.blocks
     )

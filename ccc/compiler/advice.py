@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 
 from ccc.analysis.paths.carried_values import AS_WHILE, REDUCTION_HINT
+from ccc.analysis.paths.continuation import TOO_SHORT
 from ccc.analysis.paths.find import NOT_INLINED
 from ccc.analysis.paths.followers import SPLIT, TOLD_FIRST
 from ccc.analysis.paths.induction import IN_VARIABLES
@@ -47,7 +48,6 @@ FULL = (
     "fill"
 )
 """What can be done about a loop that would gain nothing, whatever else is in its way."""
-TOO_SHORT = "it is too short to gain anything: remove the annotation"
 
 ADVICE = {
     NOT_INLINED: "declare the function __forceinline__",

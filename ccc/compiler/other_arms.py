@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ccc.analysis.paths.continuation import TOO_SHORT
 from ccc.analysis.paths.model import LeftPath
-from ccc.compiler.advice import TOO_SHORT
 from ccc.diagnostics import without_idle_copies
 from ccc.passes.strategies.leave import LEAVE
 from ccc.pipeline import PathRecord, Record

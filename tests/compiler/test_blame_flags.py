@@ -71,6 +71,39 @@ def test_a_flag_is_named_beside_what_is_no_reduction(tmp_path: Path) -> None:
     assert line.endswith("; else remove the annotation [in k]")
 
 
+BEGUN = """__global__ void k(const float *x, int n, bool given, int *out) {
+    bool any = FIRST;
+#pragma ccc for reduction(|: any)
+    for (int i = threadIdx.x; i < n; i += 256) {
+        float v = x[i];
+#pragma ccc if
+        if (v > 3) {
+            PATH
+        }
+    }
+    out[threadIdx.x] = LAST;
+}
+"""
+LONG = "for (int j = 0; j < v; ++j) v = v * 5 + sqrtf(v);\n if (v > 77) any = true;"
+
+
+def test_a_flag_of_a_reduction_begins_with_a_constant(tmp_path: Path) -> None:
+    source = BEGUN.replace("PATH", LONG)
+    given = source.replace("FIRST", "given").replace("LAST", "any")
+    (line,) = said(given, tmp_path, Options(strategy=COLLECT))
+    assert "; let the flag begin with false, and ask for what it begins with now behind" in line
+    constant = source.replace("FIRST", "false").replace("LAST", "any || given")
+    assert said(constant, tmp_path, Options(strategy=COLLECT)) == []
+
+
+def test_a_path_that_only_sets_a_flag_is_too_short_with_any_clause(tmp_path: Path) -> None:
+    source = BEGUN.replace("PATH", "any = true;").replace("FIRST", "given").replace("LAST", "any")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert line.endswith(
+        'left ("any"); it is too short to gain anything: remove the annotation [in k]'
+    )
+
+
 UNITED = """struct Sets {
     int *of;
     __device__ int root(int v) const { while (of[v] != v) v = of[v]; return v; }

@@ -28,6 +28,7 @@ from ccc.analysis.paths.reductions import (
     named_in,
 )
 from ccc.analysis.paths.wanted_operations import (
+    beginning_wanted,
     clauses_wanted,
     nan_taker,
     operation_of,
@@ -403,6 +404,8 @@ def reduction_hint(path: CheckedPath, facts: Facts, setter: Instruction | None =
         misfit = _misfit(path, facts)
         read = TO_READ_BEHIND.format(at(misfit.instruction)) if misfit and misfit.is_read else ""
         return REDUCTION_HINT + read
+    if setter is not None and (begin := beginning_wanted(path, setter, facts)):
+        return begin
     names = " or ".join(declared_variables(path.loop.marker))
     hint = (
         f"the variable of a reduction ({names}) may only be updated in the loop, by that operation"

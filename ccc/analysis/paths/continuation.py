@@ -48,6 +48,7 @@ from ccc.ptx.opcodes import Effect
 from ccc.ptx.operations import EXTREMES
 from ccc.ptx.types import LANE, STRONG
 
+TOO_SHORT = "it is too short to gain anything: remove the annotation"
 OF_ATOMIC = (
     "if it counts iterations, let nothing else in the loop access that counter, and let only the "
     "next iteration use what it gives; else declare in the loop what no iteration needs of "
@@ -142,6 +143,8 @@ def _refuse_nothing(path: CheckedPath, facts: Facts) -> NoReturn:
         Refused: always.
     """
     hint = f"; {reduction_hint(path, facts)}" if declared_operations(path.loop.marker) else ""
+    if hint and is_cheap(path.blocks, facts):
+        hint = f"; {TOO_SHORT}"  # with any clause
     if path.turn is not path.loop.loop and not _carries_on(path, facts):
         hint = f"; {LEAVE_TO_LOOP}"
     raise Refused(

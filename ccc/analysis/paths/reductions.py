@@ -88,14 +88,16 @@ def find_sum(register: Register, loop: Loop, facts: Facts) -> Accumulator | None
     return web if web is not None and web.operation in OPERATIONS else None
 
 
-def find_sums(loop: Loop, facts: Facts, *, has_no_nan: bool = False) -> list[Accumulator]:
-    """All that would be one of those, perhaps only if no NaN came."""
+def find_sums(
+    loop: Loop, facts: Facts, *, has_no_nan: bool = False, from_any: bool = False
+) -> list[Accumulator]:
+    """All that would be one of those, perhaps only if no NaN came, or if flags began as 0 or 1."""
     touching = facts.once(_touching, loop)
     written = {r for one in instructions_of(loop.blocks, facts) for r in one.defined()}
     found: list[Accumulator] = []
     for register in sorted(facts.liveness.live_in(loop.header) & written, key=lambda one: one.name):
         if not any(register in one.registers for one in found):
-            web = _web(register, touching, loop, facts, has_no_nan=has_no_nan)
+            web = _web(register, touching, loop, facts, has_no_nan=has_no_nan, from_any=from_any)
             found += [web] if web is not None and web.operation in OPERATIONS else []
     return found
 
@@ -176,6 +178,7 @@ def _web(
     facts: Facts,
     *,
     has_no_nan: bool = False,
+    from_any: bool = False,
 ) -> Accumulator | None:
     """What is made of a register in the loop; None if that is more than copies and updates.
 
@@ -192,8 +195,8 @@ def _web(
     mine = dict.fromkeys(i for register in web for i in touching[register])
     kinds = {_update(instruction, web) for instruction in mine}
     if None in kinds:
-        flag = find_flag(carried, web, mine, loop, facts) if carried.bits in SIZES else None
-        if flag is not None:
+        is_held = carried.bits in SIZES
+        if is_held and (flag := find_flag(carried, web, mine, loop, facts, from_any=from_any)):
             by, holders = flag
             return Accumulator(by, f"b{carried.bits}", frozenset(web), holders=holders)
         extreme = extreme_operation(web, mine, loop, facts, has_no_nan=has_no_nan)

@@ -9,7 +9,7 @@ from ccc.analysis.companion_search import find_companions
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Accumulator, CheckedPath, instructions_of
-from ccc.analysis.paths.reductions import OPERATIONS, find_sums
+from ccc.analysis.paths.reductions import OPERATIONS, declared_operations, find_sums
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
 from ccc.ptx.operations import COPIES, EXTREMES
@@ -18,7 +18,14 @@ SIGNS = dict(zip(OPERATIONS, ("+", "min", "max", "&", "|", "^"), strict=True))
 """What stands for them in clauses."""
 NOTHING_ELSE = "if the loop does nothing else with {}, say so on the loop: {}"
 TAKES_NAN = "as it is, a NaN is taken, and then whatever comes next"
+_BEGIN_WITH = (
+    "let the flag begin with {}, and ask for what it begins with now behind the loop: by PTX that "
+    "may be any number"
+)
+"""Of a parameter, say."""
 _PUT_FIRST = TAKES_NAN + ': put the new value first, "new {0} old ? new : old", or use {1}'
+_UNSET = {"or": "false", "and": "true"}
+"""With what a flag begins."""
 _SIGNS = {"min": "<", "max": ">"}
 _FUNCTIONS = {"f32": "f{}f", "f64": "f{}"}
 
@@ -39,6 +46,21 @@ def clauses_wanted(
     clauses = " ".join(f"reduction({SIGNS[one]}: {variable})" for one in every)
     wanted = NOTHING_ELSE.format("it" if len(every) == 1 else "them", clauses)
     return f"{put_first(taker)}, and {wanted}" if taker else wanted
+
+
+def beginning_wanted(path: CheckedPath, maker: Instruction, facts: Facts) -> str:
+    """What to do about a flag that an instruction makes, of which the annotated loop declares a
+    reduction; empty if it is none, or begins with 0 or 1."""
+    loop, made = path.loop.loop, set(maker.defined())
+
+    def by_reduction(from_any: bool) -> Accumulator | None:
+        every = find_sums(loop, facts, from_any=from_any)
+        return next((one for one in every if not made.isdisjoint(one.registers)), None)
+
+    flag = by_reduction(from_any=True)
+    if flag is None or flag.operation not in declared_operations(path.loop.marker):
+        return ""
+    return "" if by_reduction(from_any=False) else _BEGIN_WITH.format(_UNSET[flag.operation])
 
 
 def operation_of(maker: Instruction, loop: Loop, facts: Facts) -> str | None:
