@@ -156,3 +156,44 @@ def test_a_loop_in_a_branch_does_not_lead_to_one_behind_that(tmp_path: Path) -> 
     assert line.startswith("k.cu:8:")
     assert "tasks cannot go on from within a branch (k.cu:" in line
     assert ";); remove this annotation" in line
+
+
+CHANGED = """__global__ void k(const int *tag, const int *special, int *list, int n, int m) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int *p = list + i;
+AROUND
+        int v = *p, own = tag[v];
+#pragma ccc KIND
+        for (int j = 0; j < m; ++j) {
+#pragma ccc if
+            if (special[j * n + i] == own) {
+                v = v ^ (j << 30);
+                *p = v;
+            }
+        }
+        BEHIND
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("around", "behind", "is_lost"),
+    [
+        ("", "", False),
+        ("#pragma ccc for variable\nfor (; p < list + tag[i]; p += n) {", "}", True),
+    ],
+)
+def test_what_turns_in_their_order_would_not_let_be_collected_is_to_be_marked_no_more(
+    around: str, behind: str, is_lost: bool, tmp_path: Path
+) -> None:
+    asked, source = Options(strategy=COLLECT), CHANGED.replace("BEHIND", behind)
+    source = source.replace("AROUND", around or "\n")
+    lines = said(source.replace("KIND", "for variable"), tmp_path, asked)
+    line = next(one for one in lines if one.startswith("k.cu:8:"))
+    assert '"ccc while", whose turns may depend on one another' in line
+    assert (", and remove the annotation on line 10" in line) == is_lost
+    followed = source.replace("KIND", "while")
+    assert (said(followed, tmp_path, asked) == []) != is_lost
+    assert said(followed.replace("#pragma ccc if", ""), tmp_path, asked) == []

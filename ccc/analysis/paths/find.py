@@ -22,6 +22,7 @@ from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.leading_out import ALWAYS_LEAVES, LEAVES, how_to_stay
 from ccc.analysis.paths.left_alone import left_alone
 from ccc.analysis.paths.legality import (
+    TurnsDepend,
     check_ends,
     check_independence,
     check_instructions,
@@ -61,6 +62,7 @@ from ccc.analysis.paths.unmarked_turns import (
     end_of,
     how_to_mark,
     is_final,
+    lost_in_order,
     supposed,
     where,
 )
@@ -152,6 +154,9 @@ class _Examination:
         except LoopBehind as refusal:
             way = next((one for one in refusal.ways if self._serves(one, path)), None)
             return self.leave(path, refusal.with_way_out(way) if way else str(refusal), loop)
+        except TurnsDepend as refusal:
+            lost = lost_in_order(path, self.found, self.facts, self._supposing)
+            return self.leave(path, refusal.without(lost), loop)
         except Refused as refusal:
             return self.leave(path, str(refusal), loop)
         for refine in self.refinements:

@@ -250,7 +250,7 @@ def check_order(
         return
     waits_not = {"what follows the loop around it": around.rest if around.continuation else ()}
     if around.marker.kind != "variable":
-        waits_not["the other turns of the loop around it"] = around.blocks
+        waits_not[OTHER_TURNS] = around.blocks
     for what, blocks in waits_not.items():
         others = list(instructions_of(blocks, facts))
         clashes = find_clashes(instructions_of(path.region, facts), others, facts)
@@ -278,6 +278,7 @@ def _ways_out(around: Path, blocks: Collection[str], apart: str, facts: Facts) -
     return f"; {apart.removeprefix('; or, ')}{'; or ' if apart else ''}{LEAVE_IT}"
 
 
+OTHER_TURNS = "the other turns of the loop around it"
 OF_ONE = "use an atomic or a reduction, or declare in the loop what only one {} needs"
 """Of memory of which it is not known what iterations do with it."""
 IN_A_VARIABLE = (
@@ -294,6 +295,19 @@ IN_ORDER = (
     "remove this annotation"
 )
 """Of memory that iterations update, and read in other ways, too."""
+
+
+_IN_ORDER = ', or mark the loop "ccc while", whose turns may depend on one another'
+
+
+class TurnsDepend(Refused):
+    """The turns of a loop are not independent, though its annotation says so."""
+
+    def without(self, lost: FoundPath | None) -> str:
+        """The same where a path in it, if there is one, could not be collected in turns whose order
+        is kept."""
+        more = f", and remove the annotation on line {lost.marker.span.line}" if lost else ""
+        return f"{self}{more}"
 
 
 def check_independence(path: CheckedPath, invariant_stores: InvariantStores, facts: Facts) -> None:
@@ -321,12 +335,10 @@ def check_independence(path: CheckedPath, invariant_stores: InvariantStores, fac
             advice = f"let {called(shared)} use atomics, or give it other memory in each of them"
         elif stores[what].is_updated(shared):
             advice = _kept(shared, what, stores[what], path)
+        told = f"all {what}s of the loop use the same memory, and are not independent{at(shared)}"
         if what == "turn":
-            advice += ', or mark the loop "ccc while", whose turns may depend on one another'
-        raise Refused(
-            f"all {what}s of the loop use the same memory, and are not independent{at(shared)}; "
-            f"{advice}"
-        )
+            raise TurnsDepend(f"{told}; {advice}{_IN_ORDER}")
+        raise Refused(f"{told}; {advice}")
 
 
 def _kept(shared: Instruction, what: str, stores: InvariantStores, path: CheckedPath) -> str:

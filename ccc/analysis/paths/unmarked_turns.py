@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ccc.analysis.companion_search import find_companions
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.legality import OTHER_TURNS
 from ccc.analysis.paths.locate import BETWEEN, WHOLE, extent, needs_no_tasks
 from ccc.analysis.paths.model import FoundPath, Path, at, instructions_of
 from ccc.analysis.paths.reductions import declared_operations
@@ -122,6 +123,20 @@ def supposed(headers: Iterable[str], kind: str, path: FoundPath) -> list[FoundPa
         FoundPath(Marker(kind, -number, span), header, repeats=True)
         for number, header in enumerate(headers, 1)
     ]
+
+
+def lost_in_order(
+    loop: FoundPath,
+    found: Collection[FoundPath],
+    facts: Facts,
+    supposing: Callable[[Sequence[FoundPath], FoundPath, Collection[int]], IfMarked],
+) -> FoundPath | None:
+    """A path in a loop that could not be collected if that were marked "ccc while"."""
+    inside = extent(loop, facts)
+    others = [one for one in found if one.entry in inside and one.marker != loop.marker]
+    marked, removed = supposed([loop.entry], "while", loop), [loop.marker.identifier]
+    told = ((one, supposing(marked, one, removed).path or "") for one in others)
+    return next((one for one, reason in told if OTHER_TURNS in reason), None)
 
 
 def _loops(number: int) -> str:
