@@ -58,6 +58,7 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
             loops.setdefault(one.path.loop, []).append(one)
     searches: dict[Path, StrategySearch] = {}
     found: dict[Path, Chosen] = {}
+    sharing: set[Path] = set()
     for loop, mine in loops.items():
         search = _search(loop, [one.path for one in mine], kernel)
         kernel.ranks |= {path.key: rank for rank, path in enumerate(search.order)}
@@ -65,24 +66,29 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
         for one in mine:
             searches[one.path] = search
             chosen = found[one.path] = search.chosen(one.path, served)
+            if chosen.strategy == LEAVE and search.would_share(one.path, served):
+                sharing.add(one.path)
             if chosen.strategy != LEAVE and not search.is_asked(one.path):
                 kernel.chosen[one.path.key] = chosen.strategy
         if _is_for_few(search, served, kernel):
             kernel.few[loop.loop.header] = FEW_ITERATIONS
     know_others(found, kernel)
     for one in (one for mine in loops.values() for one in mine):
-        _tell(one, found[one.path], kernel, is_asked=searches[one.path].is_asked(one.path))
+        is_asked = searches[one.path].is_asked(one.path)
+        _tell(one, found[one.path], kernel, is_asked=is_asked, would_share=one.path in sharing)
 
 
-def _tell(one: Collectable, chosen: Chosen, kernel: Kernel, *, is_asked: bool) -> None:
+def _tell(
+    one: Collectable, chosen: Chosen, kernel: Kernel, *, is_asked: bool, would_share: bool
+) -> None:
     """Let the report say what was chosen for a path, and why it is left, if it is."""
     one.record.choice = chosen.details
     if is_asked or chosen.strategy != LEAVE:
         return
     unshared = why_unshared(one.path, kernel)
     one.record.choice |= {"shared_out_reason": unshared} if unshared else {}
-    is_short = TOO_SHORT in chosen.reason(kernel)
-    hint = "" if chosen.cost.lanes.agree else _to_share_out(unshared, is_short=is_short)
+    is_worth = would_share and TOO_SHORT not in chosen.reason(kernel)
+    hint = "" if chosen.cost.lanes.agree else _to_share_out(unshared, is_worth=is_worth)
     chosen.is_wanted |= bool(hint)
     if chosen.cost.lanes.agree and _stands_in_a_branch(one.path, kernel):
         chosen.instead = MARK_BRANCH
@@ -139,14 +145,14 @@ def why_unshared(path: Path, kernel: Kernel) -> str | None:
     return why_not(path, kernel.facts) if path.marker.kind == "variable" else None
 
 
-def _to_share_out(unshared: str | None, *, is_short: bool) -> str:
+def _to_share_out(unshared: str | None, *, is_worth: bool) -> str:
     """What would let lanes share the turns of a loop, if anything is known to; nothing that makes
-    short turns longer, which then would be left all the same."""
+    turns longer that then would be left all the same."""
     if unshared is None:
         return ""
     if unshared.endswith(SUMS_HINT):
         return f"; {TO_SHARE}"
-    hints = (BEFORE_IT, *([] if is_short else [COUNT_TURNS]), STRICT)
+    hints = (BEFORE_IT, *([COUNT_TURNS] if is_worth else []), STRICT)
     found = next((hint for hint in hints if hint in unshared), None)
     if unshared.startswith(LOCAL):
         found = IN_VARIABLES

@@ -29,7 +29,7 @@ from ccc.passes.choice.nesting import (
 )
 from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.policy import REPEATING, batches_pay
-from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_exact, is_of_others
+from ccc.passes.strategies.engage import ENGAGE, ENGAGE_BLOCK, is_exact, is_of_others
 from ccc.passes.strategies.merge import MERGE
 from ccc.passes.strategies.queue import QUEUE
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
@@ -296,6 +296,14 @@ class StrategySearch:
                         served, changed = after, True
                         break
         return served
+
+    def would_share(self, path: Path, served: Mapping[Path, str]) -> bool:
+        """Whether turns of a loop would be shared out if they could be, or nobody knows: it would
+        be another one without the arrays that it uses."""
+        if path.marker.kind != "variable":
+            return False
+        after = with_path({**served}, path, ENGAGE.name, self._free)
+        return bool(self._facts.local.reads(path.blocks)) or self._pays(path, after, served)
 
     def _pays(self, path: Path, after: Mapping[Path, str], before: Mapping[Path, str]) -> bool:
         """Whether a path should be served, too, and has room; where its lanes or their turns are

@@ -84,6 +84,7 @@ def test_a_counter_is_to_take_steps_of_a_constant(slow: str, tmp_path: Path) -> 
     before = source.replace("LOOP", "int k = i; k < n; k += w").replace("K", "k")
     told = " ".join(said(before, tmp_path, Options()))
     assert "to let lanes share its turns, compute before the loop how many turns it takes" in told
+    assert told.endswith(', and compute from "turn" what it counted in [in k]')
     followed = source.replace("LOOP", "int turn = 0; turn < turns; ++turn")
     told = " ".join(said(followed.replace("K", "i + turn * w"), tmp_path, Options()))
     assert ("to let lanes share its turns, write __sinf" in told) == (slow == "sinf")
@@ -99,6 +100,26 @@ def test_turns_that_would_stay_too_short_are_not_to_be_counted_before(tmp_path: 
         (line,) = said(source, tmp_path, Options())
         assert "too short to gain" in line
         assert "how many turns" not in line
+
+
+ROWS = """__global__ void k(const int *row, double *a, int n, int m) {
+    for (int i = threadIdx.y; i < n; i += blockDim.y) a[row[i]] /= a[i];
+    __syncthreads();
+    #pragma ccc for
+    for (int i = threadIdx.y; i < n; i += blockDim.y) {
+        double *mine = a + row[i] + i, first = *mine;
+        #pragma ccc for variable
+        for (int j = threadIdx.x; j < m - i; j += blockDim.x) mine[j + 1] -= first * a[j];
+    }
+}
+"""
+
+
+def test_turns_that_would_not_be_shared_out_are_not_to_be_counted_before(tmp_path: Path) -> None:
+    (line,) = said(ROWS, tmp_path, Options())
+    assert "since the loop waits for memory" in line
+    assert "to let lanes share" not in line
+    assert "remove the annotation" in line
 
 
 ASKED = """__global__ void k(const int *row, const int *x, int *y, int n) {

@@ -49,8 +49,8 @@ HANDED = "its turns hand on a value that does not change by the same number each
 AS_A_FOR = 'write it as "for (int k = begin; k < end; ++k)"'
 BEFORE_IT = "read its bound before the loop, into a variable of its counter's type"
 COUNT_TURNS = (
-    "compute before the loop how many turns it takes, and write it as "
-    '"for (int turn = 0; turn < turns; ++turn)"'
+    "compute before the loop how many turns it takes, write it as "
+    '"for (int turn = 0; turn < turns; ++turn)", and compute from "turn" what it counted in'
 )
 NOT_STEPPED = "it compares its counter with the bound before the step"
 STRICT = (
