@@ -19,7 +19,10 @@ FILES = (
         for name in ("body", "declarations", "outside", "vectors")
     ),
 )
-CALLED = {"Refused": 0, "HandedOn": 0, "LoopBehind": 0, "_refuse_all": 1, "NotRepresentable": 0}
+CALLED = {
+    **dict.fromkeys(("Refused", "HandedOn", "LoopBehind", "TurnsDepend", "NotRepresentable"), 0),
+    "_refuse_all": 1,
+}
 """What is called with a reason, and which argument that is."""
 FUNCTIONS = ("_reason", "why_no_stacks", "_too_large", "limits")
 """Functions that return reasons, or raise errors that become one."""

@@ -297,6 +297,7 @@ IN_ORDER = (
 """Of memory that iterations update, and read in other ways, too."""
 
 
+_SAME_MEMORY = "use the same memory, and are not independent"
 _IN_ORDER = ', or mark the loop "ccc while", whose turns may depend on one another'
 
 
@@ -335,10 +336,11 @@ def check_independence(path: CheckedPath, invariant_stores: InvariantStores, fac
             advice = f"let {called(shared)} use atomics, or give it other memory in each of them"
         elif stores[what].is_updated(shared):
             advice = _kept(shared, what, stores[what], path)
-        told = f"all {what}s of the loop use the same memory, and are not independent{at(shared)}"
         if what == "turn":
-            raise TurnsDepend(f"{told}; {advice}{_IN_ORDER}")
-        raise Refused(f"{told}; {advice}")
+            raise TurnsDepend(
+                f"all turns of the loop {_SAME_MEMORY}{at(shared)}; {advice}{_IN_ORDER}"
+            )
+        raise Refused(f"all {what}s of the loop {_SAME_MEMORY}{at(shared)}; {advice}")
 
 
 def _kept(shared: Instruction, what: str, stores: InvariantStores, path: CheckedPath) -> str:
