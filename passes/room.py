@@ -33,7 +33,7 @@ UNLESS = ", unless nvcc makes other code for them"
 """What is compiled for blocks of another size may have other contexts."""
 ONE_COPY = (
     "nvcc has made {} copies of it, of which each takes room: mark the loop around it that was "
-    'unrolled "ccc while"'
+    'unrolled "ccc while", if no "#pragma unroll" of yours asks for them'
 )
 DYNAMIC = (
     "the kernel has dynamic shared memory, and with the stack it might be more than a launch gets; "
