@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 
 _FUNCTION = re.compile(r"\.func\b[^;{}]*?\b([\w$]+)\([^;{}]*\{(.*?)\n\}\n", re.DOTALL)
-_CALLEE = re.compile(r"call\S*\s+(?:\([^()]*\),\s*)?([\w$]+)")
+_CALLEE = re.compile(r"\bcall(?!seq)\S*\s+(?:\([^()]*\),\s*)?([\w$]+)")
 
 
 class FunctionTexts:

@@ -49,7 +49,7 @@ def learned(done: DevicePass, given: DevicePass, *, strict: bool) -> DevicePass:
 def as_marked(remarks: Remarks, before: Remarks) -> Remarks:
     """Remarks, with what was said ``before``, when more was marked, of paths in inner loops that
     are marked no more: users see the annotation there."""
-    from ccc.analysis.paths.find import IN_TURNS  # noqa: PLC0415 - loaded by transform
+    from ccc.analysis.paths.unmarked_turns import IN_TURNS  # noqa: PLC0415 - loaded by transform
 
     def told(kernel: str, mine: Sequence[Remark]) -> list[Remark]:
         is_inside: dict[Hashable, bool] = {}

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 
 _KINDS = ("_GLOBAL__N__", "_INTERNAL_")
-_LENGTH = re.compile(rf"(\d+)(?={'|'.join(_KINDS)})")
+_STATIC = "__nv_static_"
+_LENGTH = re.compile(rf"(?<={_STATIC})\d+_(?=_)|\d+(?={'|'.join(_KINDS)})")
 """How long such a part of a name is; its digits may stand behind those of another."""
-_PART = re.compile(rf"(?:{'|'.join(_KINDS)})([0-9a-f]{{8}}_\d+_\w+_[0-9a-f]{{8}}(?:_\d+)?)")
+_PART = re.compile(rf"(?:{'|'.join(_KINDS)}|_)([0-9a-f]{{8}}_\d+_\w+_[0-9a-f]{{8}}(?:_\d+)?)")
 
 
 def as_in(first: str, ptx: str) -> str:
@@ -23,14 +24,20 @@ def as_in(first: str, ptx: str) -> str:
     for kind in _KINDS:
         before, after = f"{kind}{old}", f"{kind}{new}"
         ptx = ptx.replace(f"{len(before)}{before}", f"{len(after)}{after}")
-    return ptx
+    return ptx.replace(_static(old), _static(new))
+
+
+def _static(file: str) -> str:
+    """How the name of a static kernel begins that is linked."""
+    return f"{_STATIC}{len(file) + 1}__{file}_"
 
 
 def _file_in(ptx: str) -> str | None:
     """What stands for the file in such names, if there are any."""
     for found in _LENGTH.finditer(ptx):
-        for digits in range(1, len(found[0]) + 1):
-            length = int(found[0][-digits:])
+        number = found[0].rstrip("_")
+        for digits in range(1, len(number) + 1):
+            length = int(number[-digits:])
             if part := _PART.fullmatch(ptx, found.end(), min(found.end() + length, len(ptx))):
                 return part[1]
     return None

@@ -24,13 +24,15 @@ def module(process: int | str, first: int = 0) -> str:
     variable = f"_ZN{len(own)}{own}{len(space)}{space}1vE"
     within = f"_ZN2a1{len(space)}{space}1kEPi"  # a namespace whose name ends in a digit
     of_type = f"_Z4kernIN{len(space)}{space}1FEEvPiT_"
-    functions = (f".entry {name}(.param .u64 {name}_param_0)" for name in (kernel, within, of_type))
+    static = f"__nv_static_{len(of) + 1}__{of}__Z1kPi"
+    names = (kernel, within, of_type, static)
+    functions = (f".entry {name}(.param .u64 {name}_param_0)" for name in names)
     kinds = [f".global .u32 {variable};", *functions]
     return "\n".join([*kinds[first:], *kinds[:first]])
 
 
 @pytest.mark.parametrize("process", [7, 1327, 99999])
-@pytest.mark.parametrize("first", range(4))
+@pytest.mark.parametrize("first", range(5))
 def test_the_number_of_a_process_does_not_matter(process: int, first: int) -> None:
     """Whichever name stands first, and where in it the file."""
     assert as_in(module(1328, first), module(process, first)) == module(1328, first)

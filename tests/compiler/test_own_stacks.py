@@ -57,3 +57,27 @@ def test_its_counter_begins_with_each_iteration(
     refused = [one for one in told if "all iterations of the loop use the same memory" in one]
     assert len(refused) == is_shared
     assert all('("stack' in one for one in refused)
+
+
+BY_FUNCTIONS = """__device__ __noinline__ void push(int *at, int top, int v) { at[top] = v; }
+__device__ __noinline__ int pop(const int *at, int top) { return at[top]; }
+__global__ void __launch_bounds__(128) k(const int *x, int *y, int n, int *z) {
+    const int t = blockIdx.x * blockDim.x + threadIdx.x, T = gridDim.x * blockDim.x;
+    int *stack = z + t * 64;
+#pragma ccc for
+    for (int i = t; i < n; i += T) {
+#pragma ccc if prob(0.2)
+        if (x[i] % 5 == 0) {
+            int v = x[i], s = 0, top = 0;
+            while (v > 1) { push(stack, top, v); ++top; v = v & 1 ? v / 3 : v / 2; s += v; }
+            while (top > 0) s = s * 3 + pop(stack, --top);
+            y[i] = s;
+        }
+    }
+}
+"""
+
+
+def test_functions_may_push_and_pop(tmp_path: Path) -> None:
+    (line, *_) = said(BY_FUNCTIONS, tmp_path, Options())
+    assert "all iterations of the loop use the same memory" in line

@@ -39,10 +39,11 @@ class CalleeAccess:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """A call: of what, and the values that it hands over, by the number of the parameter."""
+    """A call: of what, and the values that it hands over, each with what does, by the number of the
+    parameter."""
 
     instruction: Instruction
-    handed: Mapping[int, Collection[Operand]]
+    handed: Mapping[int, Collection[tuple[Instruction, Operand]]]
 
     @property
     def name(self) -> str:
@@ -51,17 +52,22 @@ class Handover:
 
     def told(self, access: CalleeAccess) -> list[Operand]:
         """The values that it hands over from which the address of an access is made."""
-        return [value for number in access.parameters for value in self.handed.get(number, ())]
+        return [value for _, value in self.handed_for(access)]
+
+    def handed_for(self, access: CalleeAccess) -> list[tuple[Instruction, Operand]]:
+        """The same, each with the instruction that hands it over."""
+        return [one for number in access.parameters for one in self.handed.get(number, ())]
 
 
 def calls(blocks: Iterable[Block]) -> Iterator[Handover]:
     """The calls in some blocks, with what is handed over right before each."""
     for block in blocks:
-        stored: dict[str, list[Operand]] = {}
+        stored: dict[str, list[tuple[Instruction, Operand]]] = {}
         for instruction in block.instructions:
             if instruction.name == "st" and instruction.space == "param":
+                value = instruction, operand_of(instruction, "use")
                 for symbol in instruction.symbols():
-                    stored.setdefault(symbol.name, []).append(operand_of(instruction, "use"))
+                    stored.setdefault(symbol.name, []).append(value)
             elif instruction.effects & Effect.CALL:
                 given = [one for one in instruction.operands if isinstance(one, Arguments)]
                 names = enumerate(map(str, given[-1].elements if given else ()))

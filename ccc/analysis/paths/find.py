@@ -17,7 +17,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.carried_values import HandedOn
 from ccc.analysis.paths.carrying import carrying, which_to_remove
 from ccc.analysis.paths.continuation import choose_continuation, find_context
-from ccc.analysis.paths.followers import BEHIND, LoopBehind, WayOut, find_followers, loops_in_rest
+from ccc.analysis.paths.followers import LoopBehind, find_followers, loops_in_rest
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.leading_out import ALWAYS_LEAVES, LEAVES, how_to_stay
 from ccc.analysis.paths.left_alone import left_alone
@@ -55,15 +55,14 @@ from ccc.analysis.paths.own_memory import check_own_memory
 from ccc.analysis.paths.own_rows import own_rows
 from ccc.analysis.paths.placing import check_trap, place
 from ccc.analysis.paths.seen_late import seen_late
+from ccc.analysis.paths.supposed import Supposed
 from ccc.analysis.paths.tail_calls import tail_calls
 from ccc.analysis.paths.timed import timed
 from ccc.analysis.paths.unmarked_turns import (
+    IN_TURNS,
     IfMarked,
     end_of,
     how_to_mark,
-    is_final,
-    lost_in_order,
-    supposed,
     where,
 )
 from ccc.analysis.paths.waiting import check_waiting
@@ -72,9 +71,6 @@ from ccc.ir.markers import WHOLE_KERNEL
 NOT_INLINED = "it is in a device function that was not inlined into its kernel"
 LOOP_LEFT = "the loop around it is left alone: "
 """How a reason begins that is one of another path."""
-IN_TURNS = "it lies in a loop inside the annotated one"
-"""The same of a path that one iteration may run several times."""
-
 
 _Found = TypeVar("_Found", bound=FoundPath)
 Asked = Callable[[FoundPath, FoundLoop], bool]
@@ -127,7 +123,7 @@ class _Examination:
         self._invariant_stores: dict[AnnotatedLoop, InvariantStores] = {}
         self._left_loops: dict[str, str] = {}
         self._without: dict[PathKey, Sequence[Path]] = {}
-        self._is_trial = False
+        self._trials: Supposed | None = Supposed(self._trial)
 
     def examine_all(self, paths: Iterable[FoundPath]) -> None:
         """Outer paths first, since what an inner one has to do depends on whether they are
@@ -152,10 +148,13 @@ class _Examination:
             placed = self._placed(path, loop, turn)
             collectable = self._collectable(placed)
         except LoopBehind as refusal:
-            way = next((one for one in refusal.ways if self._serves(one, path)), None)
+            tries = self._trials
+            serving = (one for one in refusal.ways if tries and tries.serves(one, path))
+            way = next(serving, None)
             return self.leave(path, refusal.with_way_out(way) if way else str(refusal), loop)
         except TurnsDepend as refusal:
-            lost = lost_in_order(path, self.found, self.facts, self._supposing)
+            tries = self._trials
+            lost = tries.lost_in_order(path, self.found, self.facts) if tries else None
             return self.leave(path, refusal.without(lost), loop)
         except Refused as refusal:
             return self.leave(path, str(refusal), loop)
@@ -223,10 +222,10 @@ class _Examination:
         if loop is None:
             outer = next(one for one in around if one.header in self.loops)
             self._check_loop(self.loops[outer.header], path)
-            between = around[: around.index(outer)]
+            between, tries = around[: around.index(outer)], self._trials
             how = how_to_mark(
                 path, around, outer, self.collected, self.found, self.facts,
-                lambda kind: self._if_marked(path, between, kind),
+                lambda kind: tries.if_marked(path, between, kind) if tries else IfMarked(),
             )  # fmt: skip
             raise Refused(
                 f"{IN_TURNS}, so one iteration may run it several times"
@@ -234,31 +233,8 @@ class _Examination:
             )
         return loop, turn
 
-    def _if_marked(self, path: FoundPath, loops: Sequence[Loop], kind: str) -> IfMarked:
-        """What would become of a path, and of the innermost of loops around it, were that marked
-        so, and those around it as far as they have to be."""
-        if self._is_trial:
-            return IfMarked()
-        for number in range(1, len(loops) + 1):
-            headers = [loop.header for loop in loops[:number]]
-            told = self._supposing(supposed(headers, kind, path), path)
-            if told.loop is None or IN_TURNS not in told.loop:
-                break
-        return replace(told, number=number)
-
-    def _serves(self, way: WayOut, path: FoundPath) -> bool:
-        """Whether a path could be collected then, as far as can be told."""
-        if self._is_trial:
-            return False
-        marked = supposed(way.headers, "while", path)
-        reason = self._supposing(marked, path, way.removed).path
-        return reason is None or not (is_final(reason) or reason.startswith(BEHIND))
-
-    def _supposing(
-        self, marked: Sequence[FoundPath], path: FoundPath, removed: Collection[int] = ()
-    ) -> IfMarked:
-        """Why the first of loops, which nobody marked, and a path could not be collected, were some
-        annotations removed."""
+    def _trial(self, marked: Sequence[FoundPath], removed: Collection[int]) -> _Examination:
+        """An examination as if some loops were marked, and some annotations removed."""
 
         def left(paths: Iterable[_Found]) -> list[_Found]:
             return [one for one in paths if one.marker.identifier not in removed]
@@ -271,11 +247,8 @@ class _Examination:
         trial.collected = left(self.collected)
         trial._checked, trial._left_loops = self._checked, dict(self._left_loops)
         trial._invariant_stores = self._invariant_stores
-        trial._is_trial = True
-        trial.examine_all([*marked, path])
-        every = (trial.outcomes[one] for one in (*marked[:1], path))
-        reasons = [one.reason if isinstance(one, LeftPath) else None for one in every]
-        return IfMarked(reasons[0] if marked else None, reasons[-1])
+        trial._trials = None
+        return trial
 
     def _why_none_is_left(self, path: FoundPath) -> str:
         """What may have become of a loop that is none any more, and what to do."""
@@ -350,12 +323,12 @@ class _Examination:
 
         What would become of this one without the other is looked at, once for each of these.
         """
-        if self._is_trial:
+        if self._trials is None:
             return ""
         if other.key not in self._without:
             without = {**self.excluded, other.key: "its annotation is removed"}
             trial = _Examination(self.facts, self.found, without, (), self.keeps_rest)
-            trial._is_trial = True
+            trial._trials = None
             trial.examine_all(self.found)
             self._without[other.key] = trial.collected
         could_be = any(one.key == path.key for one in self._without[other.key])

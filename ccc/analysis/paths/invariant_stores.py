@@ -31,7 +31,7 @@ from ccc.analysis.paths.callee_accesses import (
 from ccc.analysis.paths.reductions import updates_any
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand, Register, Special, Symbol, Vector, registers
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import ATOMICS, Effect
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
 
 Origin = frozenset[str]
@@ -132,9 +132,7 @@ class InvariantStores:
 
     def is_at_one_place(self, instruction: Instruction) -> bool:
         """Whether all iterations of a thread use one address there, or a few."""
-        read = registers(operand_of(instruction, "addr"))
-        made = self.facts.reaching.of_uses(self.facts.homes[instruction])
-        return not any(self._may_differ(made[instruction, one]) for one in read)
+        return self._is_alike(instruction, registers(operand_of(instruction, "addr")))
 
     def goes_over_many(self, instruction: Instruction) -> bool:
         """Whether each iteration does that anew at several places, in a loop inside."""
@@ -151,7 +149,7 @@ class InvariantStores:
         is made from, and the values of the caller."""
         for access in self._functions.of(call.name):
             told = call.told(access)
-            if access.stores and self._differing.isdisjoint(told):
+            if access.stores and self._is_handed_alike(call, access):
                 yield access.names, told
 
     def _may_meet(self, instruction: Instruction) -> bool:
@@ -192,35 +190,20 @@ class InvariantStores:
         blocks = self.facts.blocks
         return {i for label in self._loop.blocks for i in blocks[label].instructions}
 
-    @cached_property
-    def _differing(self) -> set[Register]:
-        """The registers that may hold something else in another iteration, as far as data says."""
-        written = {r for i in self._inside for r in i.defined()}
-        differing = written & self.facts.liveness.live_in(self._loop.header)
-        differing.update(r for i in filter(differs, self._inside) for r in i.defined())
-        made_from: dict[Register, set[Register]] = {}
-        for instruction in self._inside:
-            for register in instruction.used():
-                made_from.setdefault(register, set()).update(instruction.defined())
-        worklist = list(differing)
-        while worklist:
-            found = made_from.get(worklist.pop(), set()) - differing
-            differing |= found
-            worklist += found
-        return differing
-
     def _gives_another(self, instruction: Instruction) -> bool:
         """Whether its result differs each time, for all that is known, as that of a function."""
         is_handed = instruction.name == "ld" and instruction.space == "param"
         of_caller = {each.name for each in instruction.symbols()} <= self._parameters
         return differs(instruction) or (is_handed and not of_caller)
 
-    def _may_differ(self, definitions: Collection[Definition]) -> bool:
-        """Whether a value that these may have made may be another one in another iteration."""
-        return not self._differing_definitions.isdisjoint(definitions)
+    def _is_alike(self, user: Instruction, read: Iterable[Register]) -> bool:
+        """Whether registers hold the same in all iterations where an instruction reads them, or a
+        few values."""
+        made = self.facts.reaching.of_uses(self.facts.homes[user])
+        return all(self._differing.isdisjoint(made[user, one]) for one in read)
 
     @cached_property
-    def _differing_definitions(self) -> set[Definition]:
+    def _differing(self) -> set[Definition]:
         """What makes such values: nvcc takes the 0 of one variable, which an iteration changes
         later, for that with which another begins."""
         reaching, header = self.facts.reaching, self._loop.header
@@ -270,12 +253,34 @@ class InvariantStores:
         for access in self._functions.of(call.name):
             told = call.told(access)
             origin = access.names.union(*map(self._origin_of, told))
-            yield access, origin, self._differing.isdisjoint(told) and _is_of_a_thread(origin)
+            is_same = self._is_handed_alike(call, access) and _is_of_a_thread(origin)
+            yield access, origin, is_same
+
+    def _is_handed_alike(self, call: Handover, access: CalleeAccess) -> bool:
+        """Whether all iterations hand over the same, or a few values, for an address."""
+        return all(
+            self._is_alike(user, registers(value)) for user, value in call.handed_for(access)
+        )
 
     def _is_same(self, instruction: Instruction) -> bool:
         """Whether all iterations of a thread, but not all threads, use one address, or a few."""
         is_same = self.is_at_one_place(instruction)
-        return is_same and _is_of_a_thread(self._origin(instruction))
+        return is_same and (
+            _is_of_a_thread(self._origin(instruction)) or self._is_given_to_each(instruction)
+        )
+
+    def _is_given_to_each(self, access: Instruction) -> bool:
+        """Whether an address is made from what each thread has read for itself before the loop, as
+        from a table, or from a counter of tickets."""
+        read = registers(operand_of(access, "addr"))
+        found = trace(read, self.facts.makers, lambda maker, _: maker.used()) or ()
+        every = (self.facts.makers.get(one, []) for one in found if isinstance(one, Register))
+        before = {maker for makers in every for maker in makers} - self._inside
+        return any(
+            one.name in ATOMICS
+            or (one.name == "ld" and one.space != "param" and _is_of_a_thread(self._origin(one)))
+            for one in before
+        )
 
     def _origin(self, instruction: Instruction) -> Origin:
         named = frozenset(symbol.name for symbol in instruction.symbols())

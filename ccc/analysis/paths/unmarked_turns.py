@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from ccc.analysis.companion_search import find_companions
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.legality import OTHER_TURNS
+from ccc.analysis.paths.carried_values import AS_WHILE
+from ccc.analysis.paths.followers import BEHIND
 from ccc.analysis.paths.locate import BETWEEN, WHOLE, extent, needs_no_tasks
 from ccc.analysis.paths.model import FoundPath, Path, at, instructions_of
 from ccc.analysis.paths.reductions import declared_operations
-from ccc.ir.markers import Marker
 from ccc.ir.operands import Register
 
+IN_TURNS = "it lies in a loop inside the annotated one"
+"""How a reason begins that is one of a path that one iteration may run several times."""
 _THIS = "this annotation"
 _REMOVE = f"remove {_THIS}"
 
@@ -103,40 +105,27 @@ def _by_turns(path: FoundPath, is_deep: bool, if_marked: Callable[[str], IfMarke
         return f'{_REMOVE}: marked "ccc while", that loop could not be collected, either'
     ways = {"variable": '"ccc for variable", if its turns are independent', "while": '"ccc while"'}
     how = ", or else ".join(ways[kind] for kind in serving)
-    instead = f", in place of {_THIS}" if all(is_final(told[k].path) for k in serving) else ""
+    instead = f", in place of {_THIS}" if _is_in_the_way([told[kind] for kind in serving]) else ""
     otherwise = f"; else {_REMOVE}" if is_deep or "while" not in serving else ""
     around = max(told[kind].number for kind in serving) - 1
     it = f"it, and {_loops(around)} around it," if around else "it"
     return f"mark {it} {how}{instead}{otherwise}"
 
 
+def _is_in_the_way(told: Sequence[IfMarked]) -> bool:
+    """Whether a path could be collected in none of the ways; one may lead to the last one."""
+    *others, last = told
+    leads = (AS_WHILE in (one.path or "") for one in others)
+    return is_final(last.path) and all(
+        is_final(one.path) or is_so for one, is_so in zip(others, leads, strict=True)
+    )
+
+
 def is_final(reason: str | None) -> bool:
-    """Whether a reason leaves nothing to do but to remove an annotation."""
+    """Whether a reason leaves nothing to do but to remove an annotation, or what is not tried."""
     _, _, way_out = (reason or "").partition("; ")
-    return reason is not None and (not way_out or way_out.startswith("remove "))
-
-
-def supposed(headers: Iterable[str], kind: str, path: FoundPath) -> list[FoundPath]:
-    """Loops as if they had markers, in the place of a path of which there is to be said."""
-    span = path.marker.span
-    return [
-        FoundPath(Marker(kind, -number, span), header, repeats=True)
-        for number, header in enumerate(headers, 1)
-    ]
-
-
-def lost_in_order(
-    loop: FoundPath,
-    found: Collection[FoundPath],
-    facts: Facts,
-    supposing: Callable[[Sequence[FoundPath], FoundPath, Collection[int]], IfMarked],
-) -> FoundPath | None:
-    """A path in a loop that could not be collected if that were marked "ccc while"."""
-    inside = extent(loop, facts)
-    others = [one for one in found if one.entry in inside and one.marker != loop.marker]
-    marked, removed = supposed([loop.entry], "while", loop), [loop.marker.identifier]
-    told = ((one, supposing(marked, one, removed).path or "") for one in others)
-    return next((one for one, reason in told if OTHER_TURNS in reason), None)
+    is_to_go = not way_out or way_out.startswith("remove ")
+    return reason is not None and (is_to_go or reason.startswith(BEHIND))
 
 
 def _loops(number: int) -> str:

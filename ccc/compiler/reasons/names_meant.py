@@ -39,7 +39,7 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
     if topic is Topic.CARRIED and any(one.is_wide_sum for one in reason.shown[:1]):
         names = [*asked.suspects.wide_of(asked.at, names)]
     if topic is Topic.CARRIED:
-        names = as_proven(asked, names)
+        names = [*as_proven(asked, names)]
     if topic is Topic.HANDED and any("pred" in one.opcode.modifiers for one in reason.shown):
         names = _flags(asked) or names
     if topic is Topic.HANDED and any(one.opcode.name in _CHOOSING for one in reason.shown[:1]):

@@ -6,10 +6,10 @@ import re
 
 from ccc.analysis.paths import leading_out
 from ccc.analysis.paths.continuation import TOO_SHORT
-from ccc.analysis.paths.find import IN_TURNS
 from ccc.analysis.paths.induction import BEFORE_IT
 from ccc.analysis.paths.locate import BETWEEN, WHOLE
 from ccc.analysis.paths.parting import BY_ONE
+from ccc.analysis.paths.unmarked_turns import IN_TURNS
 from ccc.compiler.advice import ALL_MADE
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
