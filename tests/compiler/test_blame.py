@@ -390,8 +390,9 @@ def test_a_flag_that_is_all_a_branch_makes_leaves_no_task(
     )
     source = source.replace("const float v = x[i];", f"const int w = (int){read} % 7;")
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
-    assert 'all that is done is to make "go", which ends the loop: if all threads may stop' in line
-    assert line.endswith("; else it is too short to gain anything: remove the annotation [in k]")
+    ends = 'all that is done is to make "go", which ends the loop: if all threads may stop'
+    assert (ends in line) == (not clause)
+    assert line.endswith(" it is too short to gain anything: remove the annotation [in k]")
     assert "before the path" not in line
 
 
