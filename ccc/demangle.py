@@ -8,6 +8,8 @@ from typing import Any
 
 _LIBRARIES = (None, "libstdc++.so.6", "libc++abi.so.1", "libc++.1.dylib")
 """Where C++'s own function for this may be; first, in the running program itself."""
+_OF_ONE_FILE = re.compile(r"__nv_static_\d+__\w+?_(?=_Z)")
+"""What nvcc puts before the name of a static kernel that is linked."""
 
 
 @lru_cache(maxsize=1024)
@@ -18,7 +20,10 @@ def demangle(name: str) -> str:
 
     >>> demangle("_ZN4mesh4walkEPKfi"), demangle("main")
     ('mesh::walk', 'main')
+    >>> demangle("__nv_static_27__7d8f2f90_4_a_cu_1f5a3c77_75__Z4walkPKfi")  # linked, of one file
+    'walk'
     """
+    name = _OF_ONE_FILE.sub("", name)
     if not name.startswith("_Z"):
         return name
     whole = _by_library(name)
