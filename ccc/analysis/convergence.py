@@ -9,7 +9,7 @@ will come are counted at that branch instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -333,7 +333,10 @@ def _strays(facts: Facts, branch: str, successor: str, target: str) -> bool:
     reached = reachable(step, [successor], stops=goals)
     if around is not None and target in goals and reached & around.latches:
         return True
-    away = reachable(facts.graph.successors, reached - reachable(back, goals))
+    leaving = reached - reachable(back, goals)
+    if around is not None and target not in goals:
+        leaving |= _ways_out(facts, around, branch, goals)
+    away = reachable(facts.graph.successors, leaving)
     return target in away or any(_waits(facts, label) for label in away - {EXIT})
 
 
@@ -345,6 +348,21 @@ def _ends(facts: Facts, loop: Loop) -> set[str]:
         if len(before) == 1 and all(i.is_terminator for i in facts.blocks[latch].instructions):
             ends.update(before)
     return ends
+
+
+def _ways_out(facts: Facts, loop: Loop, branch: str, ends: Collection[str]) -> set[str]:
+    """Where a loop is left from those ends of a turn that not all lanes come to behind a branch: it
+    may be decided alike there, and others begin the next turn."""
+
+    def step(label: str) -> Iterable[str]:
+        return (one for one in facts.graph.successors(label) if one != loop.header)
+
+    def is_met_by_all(end: str) -> bool:
+        others = reachable(step, [branch], stops={end}) - {end}
+        return loop.latches.isdisjoint(others)
+
+    apart = [one for one in ends if one != branch and not is_met_by_all(one)]
+    return {after for one in apart for after in facts.graph.successors(one)} - loop.blocks
 
 
 def _waits(facts: Facts, label: str) -> bool:

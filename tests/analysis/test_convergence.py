@@ -87,3 +87,32 @@ def test_a_turn_that_all_end_alike_may_end_in_a_jump(deciding: str, all_stay: bo
     found = find_reconvergence(facts, loop)
     assert isinstance(found, ReconvergencePoint) == all_stay
     assert not all_stay or found == ReconvergencePoint((("STEP", "$ccc_block_3"),))
+
+
+APART = """
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r3, %tid.x;
+ROUND:
+    mov.u32 %r2, %r1;
+ITEM:
+    add.u32 %r2, %r2, 32;
+    setp.lt.u32 %p1, %r2, 60;
+    @%p1 bra ITEM;
+    sub.s32 %r3, %r3, 1;
+    setp.ge.s32 %p2, %r3, 0;
+    @%p2 bra ROUND;
+    setp.gt.u32 %p1, %ntid.x, 3;
+    LEAVE
+OUT:
+    bar.sync 0;
+"""
+"""Some lanes begin the next turn, and the others leave the loop, which these decide alike."""
+
+
+@pytest.mark.parametrize("leave", ["@%p1 bra OUT;\n    bra.uni ROUND;", "@!%p1 bra ROUND;"])
+def test_of_two_ends_of_a_turn_each_may_have_some_lanes(leave: str) -> None:
+    text = KERNEL.replace("BODY", APART.replace("LEAVE", leave))
+    (piece,) = parse_module(text, "k.ptx").functions
+    facts = Facts(parse_function(piece))
+    loop = next(one for one in facts.loops if one.header == "ITEM")
+    assert isinstance(find_reconvergence(facts, loop), str)
