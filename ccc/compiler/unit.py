@@ -29,7 +29,7 @@ from ccc.frontend.syntax import Home
 from ccc.ir.arm_markers import as_comments
 from ccc.ir.markers import WHOLE_KERNEL, identifiers, with_code
 from ccc.options import Options
-from ccc.remark import DECLINED, OF_ALL_PATHS, Remark
+from ccc.remark import DECLINED, LEFT, OF_ALL_PATHS, Remark
 
 if TYPE_CHECKING:
     from ccc.compiler.blame import Blame
@@ -352,9 +352,13 @@ def _unused(home: Home) -> str:
 
 def warn(warnings: Sequence[CccError], options: Options, done: DevicePass) -> None:
     """Add warnings to what there is to say."""
-    severity = SEVERITIES[options.strict]
-    said = [render(severity, w.message, w.span, w.source_line) for w in warnings]
+    said = _rendered(warnings, options)
     done.diagnostics = list(dict.fromkeys([*done.diagnostics, *said]))
+
+
+def _rendered(warnings: Iterable[CccError], options: Options) -> list[str]:
+    severity = SEVERITIES[options.strict]
+    return [render(severity, w.message, w.span, w.source_line) for w in warnings]
 
 
 def _hint(hints: Iterable[CccError], done: DevicePass) -> None:
@@ -406,7 +410,8 @@ def _transform(
     if options.measure and any(one.applied for mine in made.values() for one in mine):
         made = measured(original() if original else ptx, result, options)
     done.remarks = _merged(done.remarks, made)
-    done.diagnostics = _without_declined(done.diagnostics, result.remarks)
+    kept = _without_declined(done.diagnostics, result.remarks)
+    done.diagnostics = _without_stale(kept, result.remarks, result.complaints, options)
     warn(_anew(result.complaints, options, done), options, done)
     _hint(result.hints, done)
     done.printed = result.printed
@@ -419,6 +424,20 @@ def _without_declined(diagnostics: Sequence[str], remarks: Remarks) -> list[str]
     places = {str(one.position) for mine in remarks.values() for one in mine}
     told = tuple(f"{place}: {severity}: " for place in places for severity in SEVERITIES)
     return [one for one in diagnostics if not (one.startswith(told) and DECLINED in one)]
+
+
+def _without_stale(
+    diagnostics: Sequence[str], remarks: Remarks, complaints: Iterable[CccError], options: Options
+) -> list[str]:
+    """Without what was said, when more was marked, of paths that are marked still and of which that
+    is not so any more: one may be collected now."""
+    places = tuple(f"{one.position}: " for mine in remarks.values() for one in mine)
+    told = {_but_numbers(one) for one in _rendered(complaints, options)}
+    return [
+        one
+        for one in diagnostics
+        if not (one.startswith(places) and LEFT in one and _but_numbers(one) not in told)
+    ]
 
 
 def _anew(complaints: Sequence[CccError], options: Options, done: DevicePass) -> list[CccError]:

@@ -86,3 +86,37 @@ __global__ void sums(const float *x, float *y, int n) { y[threadIdx.x] = most(x,
 def test_an_annotation_that_serves_another_kernel_is_not_to_be_removed(tmp_path: Path) -> None:
     (line,) = said(FUNCTORS, tmp_path, Options(strategy=COLLECT))
     assert line.endswith("or leave it as it is, since the annotation serves other copies [in sums]")
+
+
+DESCRIPTOR = """template <bool D>
+#pragma ccc grid_stride
+__global__ void __launch_bounds__(512) k(const float *__restrict__ x, const int *__restrict__ deg,
+                                         float4 *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float des[9];
+#pragma unroll
+    for (int k = 0; k < 9; ++k) des[k] = 0;
+#pragma ccc while
+    for (int a = 0; a < deg[i]; ++a) {
+#pragma ccc while
+        for (int b = 0; b < deg[i + a]; ++b) {
+            const float v = x[(i + a * 7 + b) & 1023];
+            int f = (int)(v * 8) & 7;
+            if (D) { des[f] += v * expf(v); des[f + 1] += v; continue; }
+#pragma unroll
+            for (int k = 0; k < 8; ++k) if (k == f) { des[k] += v * expf(v); des[k + 1] += v; }
+        }
+    }
+    out[i] = make_float4(des[0], des[1], des[2], des[3] + des[8]);
+}
+template __global__ void k<true>(const float *, const int *, float4 *, int);
+template __global__ void k<false>(const float *, const int *, float4 *, int);
+"""
+
+
+@pytest.mark.slow
+def test_what_is_applied_once_others_are_gone_is_not_warned_of(tmp_path: Path) -> None:
+    lines = said(DESCRIPTOR, tmp_path, Options(strategy=COLLECT))
+    assert any(line.startswith("k.cu:12:") for line in lines)
+    assert not any(line.startswith("k.cu:10:") for line in lines)
