@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from ccc.compiler.function_texts import callees
 from ccc.compiler.unmarking import free_to_unroll
 from ccc.errors import CccError
+from ccc.ir.markers import MARKER_PREFIX
 from ccc.ir.nodes import FunctionText, Module
 from ccc.parse import parse_module
 
@@ -32,6 +33,8 @@ def as_without(marked: str, after: str, original: Callable[[], str]) -> str:
         after: the same after them.
         original: makes the PTX of the source without annotations; asked only where some are left.
     """
+    if MARKER_PREFIX not in after:  # which is seen before anything is read
+        return after
     try:
         module, before = parse_module(after), parse_module(marked)
         left = list(_left(before, module))
