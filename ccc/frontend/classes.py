@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ccc.frontend import updates
+from ccc.frontend.declared_types import meant
 from ccc.frontend.remembered import remembered
 from ccc.frontend.syntax import (
     body_of,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 _ARGUMENTS = re.compile(rb"<.*>", re.DOTALL)
 _CLASSES = ("struct_specifier", "class_specifier")
-_NAMING = ("type_definition", "alias_declaration")
 _METHOD = "function_definition"
 _NAMES = ("type_identifier", "template_type")
 
@@ -158,32 +158,14 @@ def taking_it(called: Sequence[Node], number: int, given: Node | None) -> Sequen
     kind = kind_of(given) if given is not None and len(called) > 1 else b""
     if not kind or given is None:
         return called
-    names = _other_names(root_around(given))
-    kind = _meant(kind, names)
+    code = root_around(given).text or b""
+
+    def named(one: bytes) -> bytes:
+        return name_of_type(meant(one, code))
+
+    kind = named(kind)
     kinds = [(one, each) for one in called for each in parameters(one)[number : number + 1]]
-    return [one for one, each in kinds if _meant(_kind_taken(each), names) == kind] or called
-
-
-def _meant(name: bytes, names: Mapping[bytes, bytes]) -> bytes:
-    """What a type is called that may have been given other names."""
-    for _ in names:
-        if name not in names:
-            break
-        name = names[name]
-    return name
-
-
-@lru_cache(maxsize=1)
-def _other_names(root: Node) -> dict[bytes, bytes]:
-    """What a text calls types by ``typedef`` and ``using``, and what these are called."""
-    found: dict[bytes, bytes] = {}
-    for one in updates.every(root, lambda node: node.type in _NAMING):
-        kind = one.child_by_field_name("type")
-        name = one.child_by_field_name("declarator") or one.child_by_field_name("name")
-        of = kind.child_by_field_name("name") or kind if kind else None
-        if name is not None and name.type == "type_identifier" and of is not None:
-            found[name.text or b""] = name_of_type(of.text or b"")
-    return found
+    return [one for one, each in kinds if named(_kind_taken(each)) == kind] or called
 
 
 def is_of(parameter: Node, kind: bytes | None) -> bool:

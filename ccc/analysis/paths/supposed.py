@@ -30,7 +30,8 @@ class Examination(Protocol):
 
 
 class Supposed:
-    """Those of a function, each made once for all paths that it may tell of.
+    """What would become of the paths of a function; each change of its annotations is examined once
+    for all of them.
 
     Args:
         begin: an examination with some loops marked, and some annotations removed.
