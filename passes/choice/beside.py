@@ -45,12 +45,23 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
         around = (advised.get(loop.key, "") for loop in loops_around(path))
         chosen.sharing = next((name for name in around if name in SHARED_OUT), "")
         is_around = path.repeats and not entries.isdisjoint(path.blocks - {path.entry})
+        chosen.gathers = _line_of_gathering(path, every)
         chosen.copies = copies.get(path.marker.identifier, 1)
         chosen.is_wanted |= is_around or path.key in wanted or path.marker.identifier in refused
         is_idle = (
             bool(chosen.by_itself) and chosen.is_little
         )  # also where the loop around is handed on
         chosen.is_wanted |= not is_idle and any(path.marker.identifier != key[0] for key in advised)
+
+
+def _line_of_gathering(path: Path, every: Mapping[Path, Chosen]) -> int | None:
+    """That of a branch around a loop, all lanes of which go round as often: what differs is who
+    begins it."""
+    around = every.get(path.parent) if path.parent else None
+    if around is None or not (path.repeats and every[path].cost.lanes.agree):
+        return None
+    branch = around.cost.path
+    return None if branch.repeats or around.cost.lanes.agree else branch.marker.span.line
 
 
 def _unrolled(every: Iterable[Path]) -> dict[int, int]:

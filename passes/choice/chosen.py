@@ -36,6 +36,7 @@ BY_POINTER = "a function called by a pointer"
 SO_FAR = "as far as is known"
 """Where nobody has told lanes or turns: what is expected of two cases is no bound."""
 REMOVE = "remove the annotation"
+GATHERED = f"{REMOVE}: the branch on line {{}}, in which it stands, gathers the lanes that begin it"
 MARK_BRANCH = f'mark the branch that it stands in "ccc if" in its place, or {REMOVE}'
 ANYWAY = "does it all the same"
 LOSES = f"{ANYWAY}, and would be slower"
@@ -84,6 +85,7 @@ class Chosen:
         is_wanted: whether the annotation serves all the same, since something else is told to be
             missing, or since another path needs it, or is worth it.
         instead: what is to be done where nothing is gained.
+        gathers: the line of the branch around a loop that all who begin it go round as often.
         waits: whether the loop as it was waits for memory, and not for lanes.
         iterations: those that a profile counted for a thread, in the mean.
         if_short: the same if loops in it go round seldom; empty if its length is no guess.
@@ -106,6 +108,7 @@ class Chosen:
     crowded: Collection[str] = ()
     is_wanted: bool = False
     instead: str = REMOVE
+    gathers: int | None = None
     waits: bool = False
     iterations: float | None = None
     if_short: Mapping[str, float] = field(default_factory=dict)
@@ -313,6 +316,8 @@ class Chosen:
 
     def _way_out(self, name: str, is_barred: bool) -> str:
         """How to have it done; what would not be faster, or has no room, is not recommended."""
+        if self.gathers is not None:
+            return GATHERED.format(self.gathers)
         beside = f", in place of {self.sharing} on the loop around it" if self.sharing else ""
         insist = f"strategy({name}) insists{beside}"
         loses = is_barred or self._gains_nothing(name) or not self._serves_all(name)

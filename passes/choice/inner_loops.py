@@ -61,7 +61,7 @@ class InnerLoops:
     def _left(self, one: PathCost, entered: float, gathered: bool) -> tuple[float, Work]:
         """Where each lane runs its own list, as nvcc makes it."""
         lanes, turns = one.lanes, one.lanes.most_turns
-        if gathered and entered:
+        if gathered and entered and not lanes.agree:
             turns = max(turns, most(lanes.turns, lanes.lanes / entered))
         executions = entered * turns
         read = one.turn.apart(lanes.together, one.turn.in_a_row, self.arch)

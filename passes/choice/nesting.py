@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from ccc.analysis.paths.model import Path
 from ccc.options import COLLECT, Request
 from ccc.passes.choice.inner_loops import SHARED_OUT
+from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.policy import HANDED_TO_SHARED, IN_SHARED, NEEDS_LEFT, REPEATING, is_asked
 from ccc.passes.strategies.engage import SPLIT
 from ccc.passes.strategies.leave import LEAVE
@@ -26,6 +27,17 @@ def loops_around(path: Path) -> tuple[Path, ...]:
         return ()
     mine = (path.parent,) if path.parent.repeats else ()
     return (*mine, *loops_around(path.parent))
+
+
+def outer_first(paths: Iterable[Path], costs: Mapping[Path, PathCost]) -> list[Path]:
+    """Paths before those in their turns; and before a loop round which lanes go as often the branch
+    that it stands in, since all that differs is who begins it."""
+
+    def depth(path: Path) -> int:
+        is_even = path.repeats and path.parent is not None and costs[path].lanes.agree
+        return len(loops_around(path)) + is_even
+
+    return sorted(paths, key=depth)
 
 
 def needed(path: Path) -> tuple[Path, ...]:
