@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ccc.errors import CccError, Span
 from ccc.ir.markers import DIRECTIVES, LABEL, WHOLE_KERNEL, Marker
+from ccc.ir.reannotated import Reannotated
 from ccc.options import COLLECT, Request
 from ccc.version import VERSION
 
@@ -89,6 +90,7 @@ class Remark:
         declined: why that was not taken; None where the reason says it.
         is_wish: whether only the command line asked, for all paths: then nobody is warned.
         details: what else the report says, by key.
+        ways: what annotations there would be if what is advised were done.
     """
 
     kind: Literal["applied", "missed"]
@@ -103,6 +105,7 @@ class Remark:
     advice: str | None = None
     is_wish: bool = False
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    ways: Sequence[Reannotated] = field(default=(), compare=False)
 
     @staticmethod
     def applied_to(

@@ -19,6 +19,7 @@ from ccc.analysis.paths.model import LeftPath
 from ccc.compiler.requests import OF_ANOTHER_KIND
 from ccc.demangle import demangle
 from ccc.ir.markers import WHOLE_KERNEL
+from ccc.ir.reannotated import Reannotated
 from ccc.pipeline import KernelRecord, PathRecord, Record
 from ccc.remark import Remark
 
@@ -228,7 +229,7 @@ def advised(record: Record, kernels: list[KernelRecord], *, is_called: bool = Tr
         kernels: the annotations of the whole kernel.
         is_called: whether it is a kernel, or one of the file may call it.
     """
-    remark = _in_words_of_users(record.remark)
+    remark = replace(_in_words_of_users(record.remark), ways=_ways_of(record))
     unshared = remark.details.get("shared_out_reason")
     if unshared and not parts_of(unshared)[2] and (way_out := _find(DECLINED, unshared)):
         told = {**remark.details, "shared_out_reason": f"{unshared}; {way_out}"}
@@ -256,6 +257,12 @@ def advised(record: Record, kernels: list[KernelRecord], *, is_called: bool = Tr
     elif not tail or tail.startswith(_ANOTHER):
         tail = _before(_find(ADVICE, remark.reason) or "", tail)
     return replace(remark, reason=f"{head}; {tail}" if tail else f"{head}{separator}")
+
+
+def _ways_of(record: Record) -> list[Reannotated]:
+    """What annotations there would be if what is advised of a path that is left were done."""
+    path = record.path if isinstance(record, PathRecord) else None
+    return [one.reannotated for one in path.ways] if isinstance(path, LeftPath) else []
 
 
 def _instead(remark: Remark, declined: str) -> str | None:

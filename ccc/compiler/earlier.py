@@ -30,6 +30,10 @@ class Earlier:
     keeping: set[str] = field(default_factory=set)
     foresee: Callable[[Remarks], None] = _nobody
 
+    def anew(self) -> Earlier:
+        """The same where kernels have other annotations: nobody is told of these."""
+        return Earlier(self.outcomes, self.assembler)
+
     def forget(self) -> None:
         """What is compiled next takes other registers."""
         self.tried.clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Hashable, Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import Callees, callee
@@ -15,6 +16,7 @@ from ccc.ir.comparisons import separate_comparisons
 from ccc.ir.edit import drop_unreached
 from ccc.ir.names import Names
 from ccc.ir.nodes import Function, FunctionText, Instruction, Module, Variable
+from ccc.ir.reannotated import Reannotated
 from ccc.ir.verify import verify
 from ccc.options import Options
 from ccc.parse import NotRepresentable, parse_files, parse_function, parse_variables
@@ -75,6 +77,8 @@ class ModuleContext:
         crowded: why a kernel had better be left alone where nobody insists, by name.
         knowledge: what profiles say of the module's paths.
         tuned: what was measured to be best for them.
+        promised: the functions of which something is promised.
+        reannotated: other annotations of kernels than those that they have, by name.
 
     Attributes:
         is_debugged: whether the module is compiled for the debugger.
@@ -92,6 +96,7 @@ class ModuleContext:
         knowledge: Knowledge | None,
         tuned: MatchedDecisions | None,
         promised: Collection[str] = (),
+        reannotated: Mapping[str, Reannotated] = MappingProxyType({}),
     ):
         self._names = Names(module.text)
         self._texts = {piece.name: piece for piece in module.functions}
@@ -114,6 +119,7 @@ class ModuleContext:
         self._keeping = keeping
         self._crowded = crowded
         self._knowledge = knowledge
+        self._reannotated = reannotated
         self._launches = DEVICE_LAUNCH.search(module.text) is not None
         self._surroundings = self._find_surroundings(module)
         target = re.search(r"^\s*\.target\s+(\w+)([^\n]*)", module.text, re.MULTILINE)
@@ -134,7 +140,7 @@ class ModuleContext:
         """All that it depends on what becomes of a kernel."""
         name = piece.name
         known = self._registers.get(name), self._tried.get(name), self._crowded.get(name)
-        mode = name in self._trying, name in self._keeping
+        mode = name in self._trying, name in self._keeping, self._reannotated.get(name)
         return self._surroundings, known, mode, self._calls.texts(name)
 
     def is_called(self, function: Function) -> bool:
@@ -173,6 +179,8 @@ class ModuleContext:
             NotRepresentable: it cannot be read, and is left alone.
         """
         function = self._read(piece)
+        if other := self._reannotated.get(function.name):
+            other.annotate(function)
         verify(function)
         facts = Facts(function, self._callees, self._files)
         kernel = Kernel(function, facts, self._options, arch=self._arch, load=self.load)

@@ -21,6 +21,7 @@ from ccc.garbage import looking_seldom
 from ccc.ir.markers import ARMS, PROMISE, WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import FunctionText, Module
 from ccc.ir.printer import print_function
+from ccc.ir.reannotated import Reannotated
 from ccc.ir.verify import verify
 from ccc.options import AUTO, Options
 from ccc.parse import NotRepresentable, parse_module
@@ -95,6 +96,7 @@ def transform(
     trying: Collection[str] = (),
     keeping: Collection[str] = (),
     crowded: Mapping[str, str] | None = None,
+    reannotated: Mapping[str, Reannotated] | None = None,
     places: Mapping[int, Place] | None = None,
     known: Outcomes | None = None,
     case_told: Callable[[Remark], tuple[str, int]] | None = None,
@@ -113,6 +115,7 @@ def transform(
         trying: the kernels in which it is to be tried what would gain anything, by name.
         keeping: those that are to have the warps that they had where they hide what memory takes.
         crowded: why a kernel had better be left alone where nobody insists, by name.
+        reannotated: other annotations of kernels than those that they have, by name.
         places: where the annotations of the source stand, by identifier, if it was read; else what
             the markers tell.
         known: what became of kernels before, with the same options; grows.
@@ -134,7 +137,7 @@ def transform(
     hints = [hint for advice in (knowledge, tuned) if advice for hint in advice.warnings]
     result = Transformed(ptx, hints=hints)
     told = registers or {}, tried or {}, trying, keeping, crowded or {}
-    context = ModuleContext(module, options, *told, knowledge, tuned, promised)
+    context = ModuleContext(module, options, *told, knowledge, tuned, promised, reannotated or {})
     idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
     counting = _counting(module, context, options, places, case_told) if options.profile else None

@@ -11,9 +11,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ccc.compiler.followed import followed
 from ccc.compiler.launchable import Launchable, keep_launchable
 from ccc.compiler.registers import Assembler, resources_of, target_of
 from ccc.errors import CccError
+from ccc.ir.reannotated import Reannotated
 from ccc.options import Options
 from ccc.passes.launch_shape import BOUNDS
 from ccc.passes.thresholds import (
@@ -55,10 +57,18 @@ def weighed(
         known: what is known of its kernels; grows.
         original: makes it without markers.
     """
-    if not (options.profile and options.transforms):
-        return _settled(transformed, ptx, options, known, original)[0]
     # What is counted is what is made without counters, whose registers say nothing of it.
-    told, settled = _settled(partial(transformed, profile=None), ptx, options, known, original)
+    is_counted = options.profile and options.transforms
+    transforms = partial(transformed, profile=None) if is_counted else transformed
+    told, settled = _settled(transforms, ptx, options, known, original)
+
+    def again(others: Mapping[str, Reannotated]) -> Remarks:
+        changed = partial(transforms, reannotated=others)
+        return _settled(changed, ptx, options, known.anew(), original)[0].remarks
+
+    told.remarks = followed(told.remarks, again)
+    if not is_counted:
+        return told
     result = transformed(**settled)
     result.ptx = keep_launchable(ptx, result.ptx, options, known.assembler, original).ptx
     result.remarks = told.remarks

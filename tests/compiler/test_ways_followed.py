@@ -204,11 +204,49 @@ __global__ void extend(const char *q, const char *r, const int2 *at, int *o, int
 """
 
 
-def test_no_annotation_is_to_be_removed_with_which_another_one_is_weighed(tmp_path: Path) -> None:
-    """Without it nvcc makes other code, and figures are others than those that were told."""
-    first, second = said(SEEDS, tmp_path, Options())
-    assert "or strategy(merge) insists [in extend]" in second
-    assert first.endswith("tell with a profile (--ccc-profile) [in extend]")
+def test_what_is_told_of_one_is_what_there_is_without_those_that_are_to_go(tmp_path: Path) -> None:
+    """A loop that is left turns as if nobody had marked it."""
+    told = said(SEEDS, tmp_path, Options())
+    assert [one.partition(": ")[0] for one in told] == ["k.cu:6:9", "k.cu:12:9"]
+    assert all("; remove the annotation, or tell with a profile" in one for one in told)
+
+
+IN_THE_WAY = """
+__global__ void k(const float *__restrict__ x, const float2 *__restrict__ at, float *__restrict__ y,
+                  int n, int m, int w) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        float v = x[i];
+        #pragma ccc if
+        if (v > 0.5f) {
+            float best = v;
+            #pragma ccc while
+            for (int j = 0; j < m; j++) {
+                float s = 0;
+                for (int k = 0; k < w; k++) s += fabsf(at[j].x * v - at[j].y * k);
+                best = fminf(best, s);
+                if (best < 1) break;
+            }
+            v = best;
+        }
+        y[i] = v;
+    }
+}
+"""
+
+
+def test_what_is_in_the_way_of_a_branch_that_gains_is_to_go(tmp_path: Path) -> None:
+    branch, loop = said(IN_THE_WAY, tmp_path, Options())
+    assert "; remove that on line 10, without which this one serves [in k]" in branch
+    assert "; remove this annotation: that on line 7 serves without it [in k]" in loop
+    assert said(IN_THE_WAY.replace("#pragma ccc while", ""), tmp_path, Options()) == []
+
+
+def test_a_branch_gains_though_a_loop_in_it_is_left(tmp_path: Path) -> None:
+    """All lanes go round it as often, be they gathered or not."""
+    even = IN_THE_WAY.replace("                if (best < 1) break;\n", "")
+    (loop,) = said(even, tmp_path, Options())
+    assert loop.startswith("k.cu:10:13: remark: ")
 
 
 HISTOGRAM = """

@@ -134,7 +134,7 @@ class _Examination:
             if isinstance(path, LeftPath):
                 self.outcomes[path] = path
             elif path.key in self.excluded:
-                self.outcomes[path] = self.leave(path, self.excluded[path.key])
+                self.outcomes[path] = self.leave(path, Refused(self.excluded[path.key]))
             else:
                 self.outcomes[path] = self.examine(path)
 
@@ -151,23 +151,23 @@ class _Examination:
             tries = self._trials
             serving = (one for one in refusal.ways if tries and tries.serves(one, path))
             way = next(serving, None)
-            return self.leave(path, refusal.with_way_out(way) if way else str(refusal), loop)
+            return self.leave(path, refusal.with_way_out(way), loop)
         except TurnsDepend as refusal:
             tries = self._trials
             lost = tries.lost_in_order(path, self.found, self.facts) if tries else None
-            return self.leave(path, refusal.without(lost), loop)
+            return self.leave(path, Refused(refusal.without(lost)), loop)
         except Refused as refusal:
-            return self.leave(path, str(refusal), loop)
+            return self.leave(path, refusal, loop)
         for refine in self.refinements:
             collectable = refine(collectable, self.facts)
         self.collected.append(collectable)
         return collectable
 
-    def leave(self, path: FoundPath, reason: str, loop: FoundLoop | None = None) -> LeftPath:
+    def leave(self, path: FoundPath, why: Refused, loop: FoundLoop | None = None) -> LeftPath:
         """The path with the reason why it is left."""
         if path.repeats:
-            self._left_loops[path.entry] = reason.removeprefix(LOOP_LEFT)  # it is said once
-        return left_alone(path, reason, loop, self._why_not_alone.get(path.key, ""), self.facts)
+            self._left_loops[path.entry] = str(why).removeprefix(LOOP_LEFT)  # it is said once
+        return left_alone(path, why, loop, self._why_not_alone.get(path.key, ""), self.facts)
 
     def _check_function(self, path: FoundPath) -> None:
         """What must hold wherever the path lies.
@@ -223,13 +223,14 @@ class _Examination:
             outer = next(one for one in around if one.header in self.loops)
             self._check_loop(self.loops[outer.header], path)
             between, tries = around[: around.index(outer)], self._trials
-            how = how_to_mark(
+            how, ways = how_to_mark(
                 path, around, outer, self.collected, self.found, self.facts,
                 lambda kind: tries.if_marked(path, between, kind) if tries else IfMarked(),
             )  # fmt: skip
             raise Refused(
                 f"{IN_TURNS}, so one iteration may run it several times"
-                f"{end_of(turn, self.facts)}; {how}"
+                f"{end_of(turn, self.facts)}; {how}",
+                ways,
             )
         return loop, turn
 

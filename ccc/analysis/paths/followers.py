@@ -16,7 +16,6 @@ passed the first one by. So do the tasks of a branch before a loop, where that g
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.likeness import has_nothing_to_fill
@@ -27,6 +26,7 @@ from ccc.analysis.paths.model import (
     Path,
     PlacedPath,
     Refused,
+    WayOut,
     at,
     instructions_of,
 )
@@ -49,28 +49,17 @@ _ROLLED = (
 _OF_CALL = "a copy of this one, of another call, that is not collected"
 
 
-@dataclass(frozen=True)
-class WayOut:
-    """What may be done about a loop behind an inner one: to mark the loops with these ``headers``,
-    and to remove the annotations that are ``removed``."""
-
-    text: str
-    headers: Collection[str] = ()
-    removed: Collection[int] = ()
-
-
 class LoopBehind(Refused):
     """The refusal of a loop before another: what is said, what is to be done in any case, and if
     that is nothing, what may be."""
 
     def __init__(self, what: str, hint: str, ways: Sequence[WayOut]):
-        super().__init__(what + (hint or f"; {SPLIT}, or {REMOVE}"))
+        super().__init__(what + (hint or f"; {SPLIT}, or {REMOVE}"), () if hint else ways)
         self.what = what
-        self.ways = () if hint else ways
 
-    def with_way_out(self, way: WayOut) -> str:
-        """The reason, where one of them does."""
-        return f"{self.what}; {way.text}, or {SPLIT}"
+    def with_way_out(self, way: WayOut | None) -> Refused:
+        """The same, where one of them does, or none."""
+        return Refused(f"{self.what}; {way.text}, or {SPLIT}", [way]) if way else Refused(str(self))
 
 
 def loops_in_rest(path: PlacedPath, facts: Facts) -> list[frozenset[str]]:
@@ -153,11 +142,10 @@ def _to_mark(headers: Collection[str]) -> WayOut:
 
 def _to_remove(inside: Collection[Marker], headers: Collection[str]) -> list[WayOut]:
     """What may be done where others lie in the loop."""
-    removed = {one.identifier for one in inside}
     text = f"remove {those_on({one.span.line for one in inside})}"
     marked = _to_mark(headers)
-    both = WayOut(f"{text}, and {marked.text.removesuffix(', too')}", headers, removed)
-    return [WayOut(text, (), removed), *([both] if headers else [])]
+    both = WayOut(f"{text}, and {marked.text.removesuffix(', too')}", headers, inside)
+    return [WayOut(text, (), inside), *([both] if headers else [])]
 
 
 def _reads_what_is_filled(loop: frozenset[str], path: PlacedPath, facts: Facts) -> bool:

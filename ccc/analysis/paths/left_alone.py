@@ -6,18 +6,19 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.likeness import has_nothing_to_fill
 from ccc.analysis.paths.continuation import is_cheap
 from ccc.analysis.paths.locate import INNER_LOOPS, extent
-from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath
+from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Refused
 
 
 def left_alone(
-    path: FoundPath, reason: str, loop: FoundLoop | None, alone: str, facts: Facts
+    path: FoundPath, why: Refused, loop: FoundLoop | None, alone: str, facts: Facts
 ) -> LeftPath:
     """A path with the reason why it is left, and the loop around it, if that is known."""
     is_short = not path.repeats and is_cheap(extent(path, facts), facts)
     is_full = loop is not None and _is_full(path, loop, facts)
     return LeftPath(
-        **vars(path), reason=reason, loop=loop, alone=alone, is_short=is_short, is_full=is_full
-    )
+        **vars(path), reason=str(why), loop=loop, alone=alone, is_short=is_short, is_full=is_full,
+        ways=tuple(why.ways),
+    )  # fmt: skip
 
 
 def _is_full(path: FoundPath, around: FoundLoop, facts: Facts) -> bool:

@@ -9,7 +9,7 @@ context; or it is left at one of them, with a reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -22,6 +22,7 @@ from ccc.analysis.slicing import Slice
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register, Special
+from ccc.ir.reannotated import Reannotated
 
 PathKey: TypeAlias = tuple[int, str, str]
 """What identifies a path in its function: the identifier and the kind of its marker, and where it
@@ -29,7 +30,33 @@ begins."""
 
 
 class Refused(Exception):
-    """Why a path cannot be collected; the message completes "left as it was: ..."."""
+    """Why a path cannot be collected; the message completes "left as it was: ..."
+
+    Args:
+        reason: the message.
+        ways: the annotations that its advice asks for.
+    """
+
+    def __init__(self, reason: str, ways: Sequence[WayOut] = ()):
+        super().__init__(reason)
+        self.ways = ways
+
+
+@dataclass(frozen=True)
+class WayOut:
+    """What may be done about a path: to mark the loops with these ``headers``, and to remove the
+    annotations that are ``removed``."""
+
+    text: str
+    headers: Collection[str] = ()
+    removed: Collection[Marker] = ()
+    kind: str = "while"
+
+    @property
+    def reannotated(self) -> Reannotated:
+        """The annotations then."""
+        removed = frozenset(one.span for one in self.removed)
+        return Reannotated(removed, dict.fromkeys(self.headers, self.kind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +129,15 @@ class LeftPath(FoundPath):
     """A path that cannot be collected, with the ``reason``, the loop around it if any, and why not
     ``alone``, without the rest of its iteration, either, where that was asked. One that
     ``is_short`` does nothing but make a few values: its lane had better do that anyway. A loop that
-    ``is_full`` is likely begun by all lanes of a warp or by none, which then go round as often."""
+    ``is_full`` is likely begun by all lanes of a warp or by none, which then go round as often. The
+    ``ways`` are what annotations there would be if what the reason advises were done."""
 
     reason: str
     loop: FoundLoop | None = None
     alone: str = ""
     is_short: bool = False
     is_full: bool = False
+    ways: Sequence[WayOut] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

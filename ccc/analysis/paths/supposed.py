@@ -12,10 +12,9 @@ from typing import Protocol
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.followers import WayOut
 from ccc.analysis.paths.legality import OTHER_TURNS
 from ccc.analysis.paths.locate import extent
-from ccc.analysis.paths.model import FoundPath, LeftPath, Path
+from ccc.analysis.paths.model import FoundPath, LeftPath, Path, WayOut
 from ccc.analysis.paths.unmarked_turns import IN_TURNS, IfMarked, is_final
 from ccc.ir.markers import Marker
 
@@ -54,8 +53,9 @@ class Supposed:
 
     def serves(self, way: WayOut, path: FoundPath) -> bool:
         """Whether a path could be collected then, as far as can be told."""
-        marked = _supposed(way.headers, "while", path)
-        return not is_final(self._supposing(marked, path, way.removed).path)
+        marked = _supposed(way.headers, way.kind, path)
+        removed = {one.identifier for one in way.removed}
+        return not is_final(self._supposing(marked, path, removed).path)
 
     def lost_in_order(
         self, loop: FoundPath, found: Collection[FoundPath], facts: Facts

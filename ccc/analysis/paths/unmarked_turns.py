@@ -11,7 +11,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.carried_values import AS_WHILE
 from ccc.analysis.paths.followers import BEHIND
 from ccc.analysis.paths.locate import BETWEEN, WHOLE, extent, needs_no_tasks
-from ccc.analysis.paths.model import FoundPath, Path, at, instructions_of
+from ccc.analysis.paths.model import FoundPath, Path, WayOut, at, instructions_of
 from ccc.analysis.paths.reductions import declared_operations
 from ccc.ir.operands import Register
 
@@ -39,8 +39,9 @@ def how_to_mark(
     found: Collection[FoundPath],
     facts: Facts,
     if_marked: Callable[[str], IfMarked],
-) -> str:
-    """How to mark the loop, and those that are left, or have been unrolled, between and inside.
+) -> tuple[str, Sequence[WayOut]]:
+    """How to mark the loop, and those that are left, or have been unrolled, between and inside; and
+    what annotations there would be then, as far as that is certain.
 
     Args:
         path: the path.
@@ -56,12 +57,14 @@ def how_to_mark(
         return (
             f"{_REMOVE}: the tasks of {where(carrier, path)} take those of the loop around it "
             "along, and can leave nothing behind"
-        )
+        ), ()
     between = around.index(outer) - 1
     if not needs_no_tasks(turn, outer, facts):
         if _keeps_first(path, turn, outer, facts):
-            return _REMOVE if between or holding else f'mark it "ccc while" in place of {_THIS}'
-        return _by_turns(path, bool(between or holding), if_marked)
+            if between or holding:
+                return _REMOVE, ()
+            return f'mark it "ccc while" in place of {_THIS}', ()
+        return _by_turns(path, around, bool(between or holding), if_marked)
     same = [one for one in found if one.marker == path.marker]
     others = "".join([
         f", and so {_loops(between)}{BETWEEN}" if between else "",
@@ -71,7 +74,9 @@ def how_to_mark(
     their, them = ("their", "them") if others else ("its", "it")
     by_turns = not between and not is_final(if_marked("while").loop)
     instead = f'mark {them} "ccc while", or {_REMOVE}' if by_turns else _REMOVE
-    return f"{WHOLE}{others}, if {their} turns are independent; else {instead}"
+    headers = [one.header for one in around[: between + 1]]
+    ways = [WayOut(kind, headers, (), kind) for kind in ("for", *["while"] * by_turns)]
+    return f"{WHOLE}{others}, if {their} turns are independent; else {instead}", ways
 
 
 def _set_there(path: FoundPath, turn: Loop, facts: Facts) -> set[Register]:
@@ -89,7 +94,9 @@ def _keeps_first(path: FoundPath, turn: Loop, outer: Loop, facts: Facts) -> bool
     return any(not set_there.isdisjoint(one) for group in groups if group for one in group.classes)
 
 
-def _by_turns(path: FoundPath, is_deep: bool, if_marked: Callable[[str], IfMarked]) -> str:
+def _by_turns(
+    path: FoundPath, around: Sequence[Loop], is_deep: bool, if_marked: Callable[[str], IfMarked]
+) -> tuple[str, Sequence[WayOut]]:
     """The same of a loop that some lanes leave before others.
 
     Tasks take those of the loop around along where its turns need what the path makes; not of two,
@@ -97,19 +104,23 @@ def _by_turns(path: FoundPath, is_deep: bool, if_marked: Callable[[str], IfMarke
     """
     is_summed = bool(declared_operations(path.marker))  # which no reduction around would serve
     if is_deep and is_summed:
-        return _REMOVE
+        return _REMOVE, ()
     kinds = ["while"] if is_summed else ["variable", "while"]
     told = {kind: if_marked(kind) for kind in kinds}
     serving = [kind for kind, one in told.items() if not is_final(one.loop)]
     if not serving:
-        return f'{_REMOVE}: marked "ccc while", that loop could not be collected, either'
-    ways = {"variable": '"ccc for variable", if its turns are independent', "while": '"ccc while"'}
-    how = ", or else ".join(ways[kind] for kind in serving)
-    instead = f", in place of {_THIS}" if _is_in_the_way([told[kind] for kind in serving]) else ""
+        return f'{_REMOVE}: marked "ccc while", that loop could not be collected, either', ()
+    words = {"variable": '"ccc for variable", if its turns are independent', "while": '"ccc while"'}
+    how = ", or else ".join(words[kind] for kind in serving)
+    is_instead = _is_in_the_way([told[kind] for kind in serving])
+    removed = [path.marker] if is_instead else []
+    headers = {kind: [one.header for one in around[: told[kind].number]] for kind in serving}
+    ways = [WayOut(how, headers[kind], removed, kind) for kind in serving]
+    instead = f", in place of {_THIS}" if is_instead else ""
     otherwise = f"; else {_REMOVE}" if is_deep or "while" not in serving else ""
-    around = max(told[kind].number for kind in serving) - 1
-    it = f"it, and {_loops(around)} around it," if around else "it"
-    return f"mark {it} {how}{instead}{otherwise}"
+    more = max(told[kind].number for kind in serving) - 1
+    it = f"it, and {_loops(more)} around it," if more else "it"
+    return f"mark {it} {how}{instead}{otherwise}", ways
 
 
 def _is_in_the_way(told: Sequence[IfMarked]) -> bool:

@@ -1,0 +1,171 @@
+"""Advice is followed before it is given: what there would be to say of annotations once others were
+gone, or loops were marked, is said at once.
+
+What nvcc makes of a source with other markers may differ a little from its code without these, so
+that this is no proof; nothing but advice rests on it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ccc.analysis.paths.carried_values import AS_WHILE
+from ccc.analysis.paths.locate import those_on
+from ccc.compiler.advice import parts_of
+from ccc.compiler.said import Remarks
+from ccc.errors import Span
+from ccc.ir.markers import WHOLE_KERNEL
+from ccc.ir.reannotated import Reannotated
+from ccc.passes.thresholds import MOST_FOLLOWED
+from ccc.remark import Remark, silent_among
+
+_REMOVE = re.compile(r"remove (?:this|the) annotation(?:, too)?(?::[^;]*|, or tell [^;]*)?")
+"""Advice that leaves nothing else to do, as long as nobody knows more."""
+_OTHERWISE = "remove this annotation: with others, too, nothing would be gained by it"
+_SERVES = "without which this one serves"
+
+Places = frozenset[Span]
+"""Where annotations stand."""
+
+
+def followed(remarks: Remarks, again: Callable[[Mapping[str, Reannotated]], Remarks]) -> Remarks:
+    """The remarks, with advice that holds when that of others is followed.
+
+    Args:
+        remarks: what there is to say of annotations, by kernel.
+        again: the same if kernels had other annotations.
+    """
+
+    def of_kernel(name: str) -> Callable[[Reannotated], Sequence[Remark]]:
+        return lambda other: again({name: other}).get(name, ())
+
+    return {name: _Follower(mine, of_kernel(name)).told() for name, mine in remarks.items()}
+
+
+class _Follower:
+    """Follows what is said of the annotations of one kernel.
+
+    Args:
+        remarks: what there is to say of them.
+        again: the same if it had other annotations.
+    """
+
+    def __init__(self, remarks: list[Remark], again: Callable[[Reannotated], Sequence[Remark]]):
+        self._remarks = remarks
+        self._again = again
+        self._left = _left(remarks)
+
+    def told(self) -> list[Remark]:
+        """The remarks; of what there is nothing else to do about but to remove it in the end, what
+        there would be to say then, and other ways out where these serve."""
+        if not 0 < len(self._left) <= MOST_FOLLOWED:
+            return self._remarks
+        found: dict[Span, list[Remark]] = {}
+        gone, told = Places(), self._remarks
+        while more := (_to_go(told) | self._in_vain(told, gone)) & self._left - gone:
+            in_vain = more - _to_go(told)
+            for place in more - _to_go(self._remarks):
+                mine = [one for one in told if one.position == place]
+                way = _OTHERWISE if place in in_vain else None
+                found[place] = [_with_way_out(one, way) for one in mine]
+            gone |= more
+            told = self._without(gone) if gone < self._left else []
+        ways = self._that_serve(self._left - gone, gone, told)
+        remarks = [_with_way_out(one, ways.get(one.position)) for one in self._remarks]
+        return _with_others(remarks, found)
+
+    def _without(self, gone: Places) -> list[Remark]:
+        return [*self._again(Reannotated(gone))]
+
+    def _in_vain(self, told: Sequence[Remark], gone: Places) -> Places:
+        """Those of which no annotations that are advised would serve."""
+        asking = {one.position for one in told if one.ways and one.position not in gone}
+        return Places(
+            place
+            for place in asking
+            if all(
+                self._is_in_vain(place, way, gone)
+                for one in told
+                if one.position == place
+                for way in one.ways
+            )
+        )
+
+    def _is_in_vain(self, place: Span, way: Reannotated, gone: Places) -> bool:
+        """Whether a path could not be served if that were done; or not as it is then."""
+        if place in way.without:
+            return False
+        told = self._again(replace(way, without=way.without | gone))
+        mine = [one for one in told if one.position == place]
+        leads = any(AS_WHILE in _text(one) for one in mine)
+        return leads or place in _to_go(mine)
+
+    def _that_serve(self, able: Places, gone: Places, told: Sequence[Remark]) -> dict[Span, str]:
+        """What to do about annotations of which one serves if others are removed, too: of those
+        that nothing but its price speaks against."""
+        able -= {one.position for one in self._remarks if one.reason}
+        if served := _applied(told) & able:
+            return dict.fromkeys(served, f"{_removing(gone)}, {_SERVES}")
+        for one in sorted(able, key=_place):
+            others = self._left - gone - {one}
+            if not others or one not in _applied(self._without(gone | others)):
+                continue
+            for other in sorted(others, key=_place):  # those that are not in its way
+                if one in _applied(self._without((gone | others) - {other})):
+                    others -= {other}
+            way = f"remove this annotation: that on line {one.line} serves without it"
+            return {**dict.fromkeys(others, way), one: f"{_removing(others)}, {_SERVES}"}
+        return {}
+
+
+def _left(remarks: Sequence[Remark]) -> Places:
+    """The paths that are left, by the place of their annotation."""
+    paths = {one.position for one in remarks if one.arm not in WHOLE_KERNEL}
+    return Places(paths - _applied(remarks))
+
+
+def _applied(remarks: Iterable[Remark]) -> Places:
+    return Places(one.position for one in remarks if one.applied)
+
+
+def _to_go(remarks: Sequence[Remark]) -> Places:
+    """Those of which nothing can be done but to remove their annotation."""
+    is_silent = silent_among(remarks)
+    telling = [one for one in remarks if not is_silent(one)]
+    kept = {one.position for one in telling if not _REMOVE.fullmatch(parts_of(_text(one))[2])}
+    return _left(telling) - kept
+
+
+def _text(remark: Remark) -> str:
+    return remark.reason or remark.advice or ""
+
+
+def _with_way_out(remark: Remark, way: str | None) -> Remark:
+    """The remark with another way out, if there is one, in place of what it says."""
+    if way is None:
+        return remark
+    told = f"{parts_of(_text(remark))[0]}; {way}"
+    return replace(remark, reason=told) if remark.reason else replace(remark, advice=told)
+
+
+def _with_others(remarks: Sequence[Remark], found: Mapping[Span, list[Remark]]) -> list[Remark]:
+    """The remarks, with those that are found of some places where the first of each stood."""
+    told: dict[Span, None] = {}
+    every: list[Remark] = []
+    for one in remarks:
+        if one.position not in found:
+            every.append(one)
+        elif one.position not in told:
+            told[one.position] = None
+            every += found[one.position]
+    return every
+
+
+def _removing(places: Collection[Span]) -> str:
+    return f"remove {those_on(one.line for one in places)}"
+
+
+def _place(span: Span) -> tuple[str, int, int]:
+    return span.file, span.line, span.column

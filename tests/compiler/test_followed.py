@@ -1,0 +1,97 @@
+"""What there would be to say once advice is followed is said at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ccc.analysis.paths.carried_values import AS_WHILE
+from ccc.compiler.followed import followed
+from ccc.compiler.said import Remarks
+from ccc.errors import Span
+from ccc.ir.markers import Marker
+from ccc.ir.reannotated import Reannotated
+from ccc.remark import Remark
+
+REMOVE = "poor; remove the annotation"
+WHILE = Reannotated(marked={"LOOP": "while"})
+VARIABLE = Reannotated(marked={"LOOP": "variable"})
+
+
+def place(line: int) -> Span:
+    return Span("k.cu", line, 1)
+
+
+def left(line: int, advice: str, *ways: Reannotated) -> Remark:
+    marker = Marker("then", line, place(line))
+    return replace(Remark.not_worth_it(marker, "k", advice, {}), ways=ways)
+
+
+def refused(line: int, reason: str, *ways: Reannotated) -> Remark:
+    return replace(Remark.missed_at(Marker("then", line, place(line)), "k", reason), ways=ways)
+
+
+def applied(line: int) -> Remark:
+    return Remark.applied_to(Marker("then", line, place(line)), "k", "queue", {})
+
+
+def gone(*lines: int) -> Reannotated:
+    return Reannotated(frozenset(map(place, lines)))
+
+
+def told(remarks: list[Remark], later: Mapping[Reannotated, list[Remark]]) -> list[str]:
+    """What is said of a kernel, by what there would be to say with other annotations."""
+
+    def again(others: Mapping[str, Reannotated]) -> Remarks:
+        found = (later.items(), others["k"])
+        return {"k": next(mine for other, mine in found[0] if other == found[1])}
+
+    return [one.reason or one.advice or "" for one in followed({"k": remarks}, again)["k"]]
+
+
+def test_what_is_to_go_once_another_is_gone_is_to_go_at_once() -> None:
+    later = {gone(1): [left(2, "poor, too; remove the annotation")]}
+    assert told([left(1, REMOVE), left(2, "fair; tell with a profile")], later) == [
+        REMOVE,
+        "poor, too; remove the annotation",
+    ]
+
+
+def test_what_serves_once_another_is_gone_says_so() -> None:
+    remarks = [left(1, REMOVE), left(2, "fair; tell with a profile")]
+    assert told(remarks, {gone(1): [applied(2)]}) == [
+        REMOVE,
+        "fair; remove that on line 1, without which this one serves",
+    ]
+
+
+def test_of_two_that_are_in_the_way_of_each_other_the_one_that_serves_stays() -> None:
+    remarks = [left(line, "fair; tell with a profile") for line in (1, 2, 3)]
+    later = {
+        gone(2, 3): remarks[:1],
+        gone(1, 3): [applied(2)],
+        gone(3): remarks[:2],
+        gone(1): [applied(2), remarks[2]],
+    }
+    assert told(remarks, later) == [
+        "fair; remove this annotation: that on line 2 serves without it",
+        "fair; remove that on line 1, without which this one serves",
+        "fair; tell with a profile",
+    ]
+
+
+def test_no_loop_is_to_be_marked_if_that_would_be_in_vain() -> None:
+    remarks = [refused(1, "in a loop; mark that", VARIABLE, WHILE)]
+    later = {VARIABLE: [refused(1, f"clash; {AS_WHILE}")], WHILE: [left(1, REMOVE)]}
+    assert told(remarks, later) == [
+        "in a loop; remove this annotation: with others, too, nothing would be gained by it"
+    ]
+    later[VARIABLE] = [refused(1, "sum; say so on the loop: reduction(+: s)")]
+    assert told(remarks, later) == ["in a loop; mark that"]
+
+
+def test_a_way_in_place_of_an_annotation_is_no_way_in_vain() -> None:
+    way = replace(WHILE, without=frozenset({place(1)}))
+    assert told([refused(1, "in a loop; mark that instead", way)], {}) == [
+        "in a loop; mark that instead"
+    ]
