@@ -91,6 +91,7 @@ class Remark:
         is_wish: whether only the command line asked, for all paths: then nobody is warned.
         details: what else the report says, by key.
         ways: what annotations there would be if what is advised were done.
+        serves_alone: whether it would be transformed without others that are left.
     """
 
     kind: Literal["applied", "missed"]
@@ -106,6 +107,7 @@ class Remark:
     is_wish: bool = False
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
     ways: Sequence[Reannotated] = field(default=(), compare=False)
+    serves_alone: bool = field(default=False, compare=False)
 
     @staticmethod
     def applied_to(

@@ -18,6 +18,7 @@ from ccc.compiler.said import Remarks
 from ccc.errors import Span
 from ccc.ir.markers import WHOLE_KERNEL
 from ccc.ir.reannotated import Reannotated
+from ccc.passes.choice.chosen import GATHERED
 from ccc.passes.thresholds import MOST_FOLLOWED
 from ccc.remark import Remark, silent_among
 
@@ -74,7 +75,13 @@ class _Follower:
             told = self._without(gone) if gone < self._left else []
         ways = self._that_serve(self._left - gone, gone, told)
         remarks = [_with_way_out(one, ways.get(one.position)) for one in self._remarks]
-        return _with_others(remarks, found)
+        return _with_others([*map(self._hopeful, remarks)], found)
+
+    def _hopeful(self, remark: Remark) -> Remark:
+        """A branch may be worth more once nvcc is free to unroll a loop in it that is to go."""
+        ends = GATHERED.format(remark.position.line)
+        may_be = remark.advice and any((one.advice or "").endswith(ends) for one in self._remarks)
+        return replace(remark, serves_alone=True) if may_be else remark
 
     def _without(self, gone: Places) -> list[Remark]:
         return [*self._again(Reannotated(gone))]
@@ -147,7 +154,9 @@ def _with_way_out(remark: Remark, way: str | None) -> Remark:
     if way is None:
         return remark
     told = f"{parts_of(_text(remark))[0]}; {way}"
-    return replace(remark, reason=told) if remark.reason else replace(remark, advice=told)
+    if remark.reason:
+        return replace(remark, reason=told)
+    return replace(remark, advice=told, serves_alone=way.endswith(_SERVES))
 
 
 def _with_others(remarks: Sequence[Remark], found: Mapping[Span, list[Remark]]) -> list[Remark]:

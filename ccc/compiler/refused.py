@@ -10,24 +10,42 @@ from ccc.compiler.learned import is_carried
 from ccc.compiler.said import Remarks
 from ccc.errors import Span
 from ccc.frontend.annotations import Annotation
-from ccc.ir.markers import with_code
+from ccc.ir.markers import WHOLE_KERNEL, with_code
+from ccc.remark import Remark
 
 if TYPE_CHECKING:
     from ccc.compiler.serving import Standing
 
 
 def refused_in(annotations: Sequence[Annotation], remarks: Remarks, marked: str) -> set[int]:
-    """The annotations that no copy of their code could be transformed for, in ``marked`` PTX."""
+    """The annotations that no copy of their code could be transformed for, in ``marked`` PTX; not
+    yet those for which it could without others of these."""
+    applied = {one.position for mine in remarks.values() for one in mine if one.applied}
+    hopeful = applied.union(*map(_hopeful, remarks.values()))
+    left = _left(annotations, remarks, marked, hopeful)
+    return left or _left(annotations, remarks, marked, applied)
+
+
+def _hopeful(remarks: Sequence[Remark]) -> set[Span]:
+    """Those of a kernel that would be transformed without others, with what is around them."""
+    alone = {one.position for one in remarks if one.serves_alone}
+    return alone | {one.position for one in remarks if alone and one.arm in WHOLE_KERNEL}
+
+
+def _left(
+    annotations: Sequence[Annotation], remarks: Remarks, marked: str, applied: Collection[Span]
+) -> set[int]:
+    """The annotations that are left if some are ``applied``."""
     told = [remark for mine in remarks.values() for remark in mine]
-    applied = {remark.position for remark in told if remark.applied}
-    refused = {remark.position for remark in told} - applied
+    refused = {remark.position for remark in told} - {*applied}
     left = {a.id for a in annotations if a.span in refused}
     gone = {a.id for a in paths_of(annotations)} - with_code(marked)
     for loop in reversed(annotations):  # inner loops first
         held = held_by(loop, annotations)
         if loop.directive != "for" or not (left | gone).issuperset(held):
             continue
-        elsewhere = {a.span for a in paths_of(annotations) if a.loop in (None, loop.loop)} & applied
+        elsewhere = {a.span for a in paths_of(annotations) if a.loop in (None, loop.loop)}
+        elsewhere &= {*applied}
         if not (elsewhere and _serves(loop, elsewhere, remarks, marked)):
             left |= {loop.id} | gone.intersection(held)
     return left

@@ -235,9 +235,9 @@ __global__ void k(const float *__restrict__ x, const float2 *__restrict__ at, fl
 """
 
 
-def test_what_is_in_the_way_of_a_branch_that_gains_is_to_go(tmp_path: Path) -> None:
-    branch, loop = said(IN_THE_WAY, tmp_path, Options())
-    assert "; remove that on line 10, without which this one serves [in k]" in branch
+def test_a_branch_that_gains_without_a_loop_in_it_is_served_without_that(tmp_path: Path) -> None:
+    (loop,) = said(IN_THE_WAY, tmp_path, Options())
+    assert loop.startswith("k.cu:10:13: remark: ")
     assert "; remove this annotation: that on line 7 serves without it [in k]" in loop
     assert said(IN_THE_WAY.replace("#pragma ccc while", ""), tmp_path, Options()) == []
 
@@ -246,6 +246,33 @@ def test_a_branch_gains_though_a_loop_in_it_is_left(tmp_path: Path) -> None:
     """All lanes go round it as often, be they gathered or not."""
     even = IN_THE_WAY.replace("                if (best < 1) break;\n", "")
     (loop,) = said(even, tmp_path, Options())
+    assert loop.startswith("k.cu:10:13: remark: ")
+    assert loop.endswith("; remove the annotation: the branch on line 7, in which it stands, gathers "
+                         "the lanes that begin it [in k]")  # fmt: skip
+
+
+NEAREST = """
+__global__ void k(const float *__restrict__ x, const float2 *__restrict__ at, float *__restrict__ y,
+                  int n, int m) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        float v = x[i];
+        #pragma ccc if
+        if (v > 0.5f) {
+            float best = v;
+            #pragma ccc while
+            for (int j = 0; j < m; j++)
+                best = fminf(best, fabsf(at[j].x * v - at[j].y) + fabsf(at[j].y * v - at[j].x));
+            v = best;
+        }
+        y[i] = v;
+    }
+}
+"""
+
+
+def test_a_branch_gains_once_nvcc_may_unroll_an_even_loop_in_it(tmp_path: Path) -> None:
+    (loop,) = said(NEAREST, tmp_path, Options())
     assert loop.startswith("k.cu:10:13: remark: ")
 
 
