@@ -18,7 +18,7 @@ from ccc.compiler.said import Remarks
 from ccc.errors import Span
 from ccc.ir.markers import WHOLE_KERNEL
 from ccc.ir.reannotated import Reannotated
-from ccc.passes.choice.chosen import GATHERED
+from ccc.passes.choice.chosen import GATHERED, REMOVE
 from ccc.passes.thresholds import MOST_FOLLOWED
 from ccc.remark import Remark, silent_among
 
@@ -26,6 +26,8 @@ _REMOVE = re.compile(r"remove (?:this|the) annotation(?:, too)?(?::[^;]*|, or te
 """Advice that leaves nothing else to do, as long as nobody knows more."""
 _OTHERWISE = "remove this annotation: with others, too, nothing would be gained by it"
 _SERVES = "without which this one serves"
+_FOR = "remove this annotation: that on line {} serves without it"
+_IS_FOR = re.compile(_FOR.replace("{}", r"(\d+)"))
 
 Places = frozenset[Span]
 """Where annotations stand."""
@@ -43,6 +45,19 @@ def followed(remarks: Remarks, again: Callable[[Mapping[str, Reannotated]], Rema
         return lambda other: again({name: other}).get(name, ())
 
     return {name: _Follower(mine, of_kernel(name)).told() for name, mine in remarks.items()}
+
+
+def as_it_came(remarks: Remarks) -> Remarks:
+    """The remarks, none of which speaks of what serves without it, and does not after all."""
+
+    def told(one: Remark, lines: Collection[int]) -> Remark:
+        found = _IS_FOR.search(one.advice or "")
+        if found is None or int(found[1]) in lines:
+            return one
+        return replace(one, advice=_IS_FOR.sub(REMOVE, one.advice or ""))
+
+    applied = {name: {one.line for one in _applied(mine)} for name, mine in remarks.items()}
+    return {name: [told(one, applied[name]) for one in mine] for name, mine in remarks.items()}
 
 
 class _Follower:
@@ -122,7 +137,7 @@ class _Follower:
             for other in sorted(others, key=_place):  # those that are not in its way
                 if one in _applied(self._without((gone | others) - {other})):
                     others -= {other}
-            way = f"remove this annotation: that on line {one.line} serves without it"
+            way = _FOR.format(one.line)
             return {**dict.fromkeys(others, way), one: f"{_removing(others)}, {_SERVES}"}
         return {}
 

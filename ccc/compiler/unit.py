@@ -97,6 +97,8 @@ def translate(
         check_strict(options, done)
         if options.mark_only or not now.refused or options.profile:
             done.original = unit.known_original
+            if done.remarks:
+                done.remarks = _as_it_came(done.remarks)
             _add_alternatives(all_marked, output, options, unit.places, done)
             return unit.final(now)  # what is left alone is counted all the same
         unmarked = now.without_refused
@@ -461,6 +463,12 @@ def _without_markers(ptx: str, left: Collection[int]) -> str | None:
     from ccc.compiler.unmarking import without_markers  # noqa: PLC0415 - loaded by transform
 
     return without_markers(ptx, frozenset(left))
+
+
+def _as_it_came(remarks: Remarks) -> Remarks:
+    from ccc.compiler.followed import as_it_came  # noqa: PLC0415 - loaded by transform
+
+    return as_it_came(remarks)
 
 
 def _merged(old: Remarks, new: Remarks) -> Remarks:

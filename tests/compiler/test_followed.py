@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ccc.analysis.paths.carried_values import AS_WHILE
-from ccc.compiler.followed import followed
+from ccc.compiler.followed import as_it_came, followed
 from ccc.compiler.said import Remarks
 from ccc.errors import Span
 from ccc.ir.markers import Marker
@@ -95,3 +95,10 @@ def test_a_way_in_place_of_an_annotation_is_no_way_in_vain() -> None:
     assert told([refused(1, "in a loop; mark that instead", way)], {}) == [
         "in a loop; mark that instead"
     ]
+
+
+def test_nothing_is_told_of_what_does_not_serve_after_all() -> None:
+    alone = left(2, "fair; remove this annotation: that on line 1 serves without it")
+    assert as_it_came({"k": [applied(1), alone]})["k"][1] == alone
+    (_, other) = as_it_came({"k": [left(1, REMOVE), alone]})["k"]
+    assert other.advice == "fair; remove the annotation"
