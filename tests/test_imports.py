@@ -86,6 +86,7 @@ HELPERS = (
     "ccc.passes.choice.choose",
     "ccc.passes.choice.search",
     "ccc.passes.choice.exchange",
+    "ccc.passes.choice.skipped",
     "ccc.passes.choice.work",
     "ccc.passes.policy",
     "ccc.passes.room",

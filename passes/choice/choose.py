@@ -21,13 +21,14 @@ from ccc.analysis.paths.induction import (
 )
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.passes.choice.beside import know_others
-from ccc.passes.choice.chosen import LEAVE, MARK_BRANCH, TOO_SHORT, Chosen
+from ccc.passes.choice.chosen import LEAVE, MARK_BRANCH, MARK_REST, TOO_SHORT, Chosen
 from ccc.passes.choice.exchange import ADAPTIVE
 from ccc.passes.choice.inner_loops import SHARED_OUT
 from ccc.passes.choice.nesting import (
     why_no_path,
 )
 from ccc.passes.choice.search import StrategySearch
+from ccc.passes.choice.skipped import OF_A_JUMP, may_gain
 from ccc.passes.launch_shape import warps_bound
 from ccc.passes.strategies.batch import MEETS
 from ccc.passes.strategies.engage import why_not
@@ -92,6 +93,12 @@ def _tell(
     chosen.is_wanted |= bool(hint)
     if chosen.cost.lanes.agree and _stands_in_a_branch(one.path, kernel):
         chosen.instead = MARK_BRANCH
+    elif (
+        chosen.is_little
+        and chosen.cost.own.instructions <= OF_A_JUMP
+        and may_gain(one.path, kernel)
+    ):
+        chosen.instead = MARK_REST
     one.record.leave_alone(chosen.reason(kernel) + hint)
 
 

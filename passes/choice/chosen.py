@@ -37,6 +37,10 @@ SO_FAR = "as far as is known"
 """Where nobody has told lanes or turns: what is expected of two cases is no bound."""
 REMOVE = "remove the annotation"
 GATHERED = f"{REMOVE}: the branch on line {{}}, in which it stands, gathers the lanes that begin it"
+MARK_REST = (
+    'it is the rest of the iteration that is long: put that into a branch "if (!(...))", and the '
+    "annotation before it"
+)
 MARK_BRANCH = f'mark the branch that it stands in "ccc if" in its place, or {REMOVE}'
 ANYWAY = "does it all the same"
 LOSES = f"{ANYWAY}, and would be slower"
@@ -334,13 +338,13 @@ class Chosen:
 
     def _to_tell(self, name: str) -> str:
         """How to tell what is not known, if that may help: for what gains nothing with a few lanes
-        there is no share with which it would, unless another path is served by it. A short one
-        gains with none, and one that is long tells of itself."""
+        there is no share with which it would, unless another path is served by it, nor for what
+        lanes take together. A short one gains with none, and one that is long tells of itself."""
         is_short = self.if_short.get(name, LOSS) < LOSS
         if self.cost.lanes.is_told or self.cost.path.repeats or is_short:
             return TELL_TURNS
         is_for_others = (self.is_wanted or not self.is_alone) and not self._is_short
-        if round(self._most(name), 2) > 1 or is_for_others:
+        if not self.cost.lanes.agree and (round(self._most(name), 2) > 1 or is_for_others):
             return TELL
         return TELL_TURNS if self.if_short else ""
 

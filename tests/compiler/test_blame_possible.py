@@ -215,7 +215,17 @@ __global__ void position(const unsigned *bits, const int *start, const short *tr
         out[i] = sum;
     }
 }
-__global__ void skips(const int *src, const int *dst, const int *comp, int *hook, int n) {
+__global__ void skips(const float *src, float *hook, int n) {
+    #pragma ccc for
+    for (HEAD) {
+        float a = src[i];
+        #pragma ccc if
+        if (a < 0.9f) continue;
+        for (int k = 0; k < 64; k++) a = sqrtf(a * a + 3);
+        hook[i] = a;
+    }
+}
+__global__ void skips_reads(const int *src, const int *dst, const int *comp, int *hook, int n) {
     #pragma ccc for
     for (HEAD) {
         int a = comp[src[i]], b = comp[dst[i]];
@@ -433,7 +443,8 @@ CASES = [
     ("f", ["make it a loop with a stack: it calls itself"], "__forceinline__"),
     ("by_turns", ["reads a register such as %tid.x; make it a loop"], "__forceinline__"),
     ("even", ["calls itself through odd: mutual recursion"], "through _Z"),
-    ("skips", ['put that into a branch "if (!(a == b))", and the annotation'], "prob"),
+    ("skips", ['put that into a branch "if (!(a < 0.9f))", and the annotation'], "prob"),
+    ("skips_reads", ["waits for memory as far as is known; remove the annotation"], "branch"),
     (
         "runs",
         ['each begins where the one before has left "p": remove the annotation; or ask for strat'],

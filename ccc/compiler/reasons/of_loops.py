@@ -17,6 +17,7 @@ from ccc.compiler.reasons.reason import written
 from ccc.compiler.reasons.topics import Topic
 from ccc.frontend.deciding import goes_by, repeats_by_goto, skipped_by
 from ccc.frontend.uses import reads_alike
+from ccc.passes.choice.chosen import MARK_REST
 
 NO_LOOP = (
     'write a for, while or do loop, and mark that "ccc while": one of goto cannot be marked; or '
@@ -60,10 +61,6 @@ _ALL_TURNS = (
     "their turns are independent; else remove this annotation"
 )
 _SLOW = re.compile(r"(?<![\w.>])(?:sin|cos|tan|sincos)f(?= *\()")
-_SKIPPED = (
-    'it is the rest of the iteration that is long: put that into a branch "if {}", and the '
-    "annotation before it"
-)
 
 
 def with_jump(asked: Inquiry) -> Inquiry:
@@ -108,11 +105,15 @@ def with_own_stride(asked: Inquiry) -> Inquiry:
 
 
 def with_skipped(asked: Inquiry) -> Inquiry:
-    """What is said of a branch that is too short says which is the long way, where it does nothing
-    but end the iteration."""
+    """What is said of a branch whose rest of the iteration is worth one says so only where it does
+    nothing but end the iteration, and under which condition the rest is run."""
+    advice = written(asked.reason.advice)
+    if MARK_REST not in advice:
+        return asked
     found = asked.statements
     skipped = skipped_by(found[0]) if found else None
-    return asked if skipped is None else asked.advising(_SKIPPED.format(skipped))
+    told = REMOVE if skipped is None else MARK_REST.replace("(!(...))", skipped)
+    return asked.advising(advice.replace(MARK_REST, told))
 
 
 def with_what_ends(asked: Inquiry, name: str) -> Inquiry:

@@ -1,0 +1,42 @@
+"""What would come of the rest of an iteration that a branch skips, if that were a branch itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ccc.analysis.cfg import reachable
+from ccc.analysis.paths.model import Path
+from ccc.passes.choice.chosen import LEAVE
+from ccc.passes.choice.search import StrategySearch
+from ccc.pipeline import Kernel
+
+OF_A_JUMP = 4
+"""The most instructions of a branch that does nothing but end the iteration: what it hands on may
+have to be copied."""
+
+
+def may_gain(path: Path, kernel: Kernel) -> bool:
+    """Whether the cost model would serve what a branch skips by going on to the next iteration, or
+    would advise to insist on that."""
+    skipped = None if path.repeats or path.join is None else _skipped(path, kernel)
+    if skipped is None:
+        return False
+    search = StrategySearch.of(path.loop, [skipped], kernel)
+    chosen = search.chosen(skipped, search.best())
+    return chosen.strategy != LEAVE or bool(chosen.advised(kernel))
+
+
+def _skipped(path: Path, kernel: Kernel) -> Path | None:
+    """The way that lanes go which do not take a path, up to where both meet, as a path."""
+    graph = kernel.facts.graph
+    before = [label for label in graph.predecessors(path.entry) if label not in path.blocks]
+    others = {one for label in before for one in graph.successors(label)} - {path.entry, path.join}
+    entry = next(iter(sorted(others & path.turn.blocks)), None)
+    if entry is None:
+        return None
+
+    def inside(label: str) -> set[str]:
+        return {*graph.successors(label)} & path.turn.blocks - {path.join, path.turn.header}
+
+    blocks = frozenset(reachable(inside, {entry}))
+    return replace(path, entry=entry, blocks=blocks)
