@@ -324,7 +324,7 @@ def _needs_no_loop(ran: Ran) -> bool:
 def _take_back(kernel: Kernel, records: Sequence[Record]) -> None:
     """Leave a kernel whose loop over blocks would serve nothing that is done inside.
 
-    Who insists on what is annotated gets it alone, too, where nothing else is.
+    Who insists on what is annotated, and says how blocks are handed out, gets it alone, too.
     """
     of_kernel = [one for one in records if isinstance(one, KernelRecord) and one.applied]
     inside = [one for one in records if isinstance(one, PathRecord)]
@@ -332,12 +332,14 @@ def _take_back(kernel: Kernel, records: Sequence[Record]) -> None:
     insists = option not in (AUTO, LEAVE.name) and not any(
         option in one for one in kernel.withdrawn.values()
     )
-    if any(one.applied for one in inside) or (insists and not inside):
+    if any(one.applied for one in inside):
         return
+    is_asked = insists and not inside
     able = any(one.reason is None and _has_room(one) for one in inside)
     nothing = f"{NOTHING_INSIDE}{INSISTS if able else ''}" if inside else NO_PATHS
     for record in of_kernel:
-        if kernel.tuned_request(record.marker) is None:
+        is_wanted = is_asked and "schedule" in record.marker.clauses
+        if kernel.tuned_request(record.marker) is None and not is_wanted:
             record.leave_alone(nothing)
 
 

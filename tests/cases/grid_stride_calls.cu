@@ -3,7 +3,7 @@
 // A function that is not inlined, and a scratch array of each thread's own.
 __device__ __noinline__ unsigned mix(unsigned a, unsigned b) { return (a ^ b) * 31 + a; }
 
-#pragma ccc grid_stride
+#pragma ccc grid_stride schedule(static)
 extern "C" __global__ void __launch_bounds__(128) k(int n, const unsigned *x, unsigned *y) {
     int i = threadIdx.x + blockIdx.x * blockDim.x;
     if (i >= n) return;

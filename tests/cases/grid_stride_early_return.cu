@@ -2,7 +2,7 @@
 // options: registers=255
 // No path: the kernel becomes a loop all the same. Returns from within a loop, and a value that
 // some ways through the body never set.
-#pragma ccc grid_stride
+#pragma ccc grid_stride schedule(static)
 extern "C" __global__ void __launch_bounds__(128) k(int n, const unsigned *x, unsigned *y, unsigned *z) {
     int i = threadIdx.x + blockIdx.x * blockDim.x;
     if (i >= n) return;

@@ -12,6 +12,7 @@ from breadth import one_in
 from collecting import transform
 from emulating import needs_nvcc
 
+from ccc.compiler.transform import NO_PATHS
 from ccc.compiler.transform import transform as by_default
 from ccc.emulator import Module
 from ccc.errors import CccError, Span
@@ -178,7 +179,7 @@ def test_the_report_says_what_the_resident_blocks_are_counted_with() -> None:
 
 
 MANY_REGISTERS = """
-#pragma ccc grid_stride
+#pragma ccc grid_stride schedule(static)
 __global__ void __launch_bounds__(128, 1) k(const float *x, float *y) {
     int i = threadIdx.x + blockIdx.x * blockDim.x;
     float a[96];
@@ -264,6 +265,13 @@ def test_what_is_left_alone(body: str, reason: str) -> None:
     (record,) = done.report["kernels"][0]["paths"]
     assert reason in record["reason"]
     assert done.diagnostics[0].startswith("k.cu:3:1: warning: kernel left as it was: ")
+
+
+def test_a_loop_over_blocks_alone_is_made_where_its_schedule_is_told() -> None:
+    """Whoever insists on all that is annotated has not asked for what only costs."""
+    assert report(kernel(COUNT))["applied"]
+    found = report(kernel(COUNT).replace(" schedule=static", ""))
+    assert (found["applied"], found["advice"]) == (False, NO_PATHS)
 
 
 @pytest.mark.parametrize(("special", "is_refused"), [("tid", False), ("ctaid", True)])
