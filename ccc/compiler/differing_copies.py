@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from ccc.compiler.other_arms import LEAVE_IT, REMOVED
 from ccc.errors import Span
@@ -17,6 +18,7 @@ _CLAUSE = re.compile(r"reduction\((\S+): ([^()]*)\)")
 _ANY = ("variable", "variables")
 """Words for such of which nobody knows the names."""
 _DIFFER = "; copies of this code want different clauses: give each a loop of its own"
+_OTHERS = re.compile(r"remove (?:that|those) on lines? \d+(?:(?:, | and )\d+)*")
 _LEAVE_IT = LEAVE_IT.format("other copies")
 _Arm = tuple[Span, str, str]
 
@@ -39,8 +41,11 @@ def with_copies_in_mind(
             for by, name in [*_offered(one), *(named(one.position) if one.applied else ())]:
                 wanted[arm][name].add(by)
 
+    useful = {one.position.line for one in chain(*told.values()) if one.applied}
+
     def kept(one: Remark, kernel: str) -> Remark:
         arm = of_arm(one)
+        one = replace(one, reason=_losing(one.reason, useful))
         if serving[arm] and kernel not in serving[arm]:
             one = replace(one, reason=_served(one.reason), advice=_served(one.advice))
         if any(len(wanted[arm][name]) > 1 for _, name in _offered(one)):
@@ -54,6 +59,16 @@ def _served(text: str | None) -> str | None:
     """What is said of a copy where the annotation serves others: it costs this one nothing, which
     is compiled as without it."""
     return text and REMOVED.sub(_LEAVE_IT, text)
+
+
+def _losing(text: str | None, useful: Collection[int]) -> str | None:
+    """What is said of another annotation that is to go says that this one serves other copies."""
+
+    def told(found: re.Match[str]) -> str:
+        lines = {int(number) for number in re.findall(r"\d+", found[0])}
+        return found[0] if lines.isdisjoint(useful) else f"{found[0]}, which serves other copies"
+
+    return text and _OTHERS.sub(told, text)
 
 
 def _offered(remark: Remark) -> Iterator[tuple[str, str]]:

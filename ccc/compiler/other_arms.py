@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from ccc.analysis.paths.continuation import TOO_SHORT
 from ccc.analysis.paths.model import LeftPath
+from ccc.compiler.advice import parts_of
 from ccc.diagnostics import without_idle_copies
 from ccc.passes.strategies.leave import LEAVE
 from ccc.pipeline import PathRecord, Record
@@ -36,6 +37,16 @@ def short_ones_need_nothing(
     for remark in remarks:
         told = _of_short(remark, others) if remark in short else None
         yield replace(remark, reason=None, strategy=LEAVE.name, advice=told) if told else remark
+
+
+def in_vain_by_default(records: Sequence[Record], remarks: Sequence[Remark]) -> Iterator[Remark]:
+    """The remarks, where nobody insists; of a short path no clause is offered, with which it would
+    be left as too short."""
+    for record, remark in zip(records, remarks, strict=True):
+        told = remark.reason or ""
+        is_vain = _is_short(record) and not remark.is_asked and told.endswith(f"; else {TOO_SHORT}")
+        reason = f"{parts_of(told)[0]}; {TOO_SHORT}" if is_vain else remark.reason
+        yield replace(remark, reason=reason)
 
 
 def _is_short(record: Record) -> bool:

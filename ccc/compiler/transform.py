@@ -12,7 +12,7 @@ from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.compiler.advice import advised
 from ccc.compiler.loops_left import loops_around, with_ways_out
 from ccc.compiler.module import ModuleContext
-from ccc.compiler.other_arms import short_ones_need_nothing, with_others_in_mind
+from ccc.compiler.other_arms import in_vain_by_default, short_ones_need_nothing, with_others_in_mind
 from ccc.compiler.outcome import FunctionOutcome, Outcomes
 from ccc.compiler.requests import Requests
 from ccc.diagnostics import complaints
@@ -254,6 +254,8 @@ class _Rewriting:
         is_new = any(record.applied for record in records)
         is_called = self.context.is_called(function)
         remarks = [advised(one, kernel.annotations, is_called=is_called) for one in records]
+        if kernel.options.strategy == AUTO:
+            remarks = [*in_vain_by_default(records, remarks)]
         remarks = with_ways_out(remarks, loops_around(remarks))
         remarks = with_others_in_mind([*short_ones_need_nothing(records, remarks)])
         told = tuple(zip((one.marker for one in records), remarks, strict=True))

@@ -460,7 +460,7 @@ CASES = [
     ("one_arm", ['or for a "switch": ask for another strategy, or remove the'], "align"),
     ("given", ['("sum", ', "'s name there: reduction(op: variable); else remove"], "(+"),
     ("captured", ["reduction(+: sum) reduction(max: most)"], "op: variables"),
-    ("budget", ["no reduction serves"], "reduction(+: money"),
+    ("budget", ["too short to gain anything: remove the annotation"], "reduction"),
     ("looked_up", ['("table", ', "ask for strategy(refill(8)), or for none"], "no such"),
     ("leaves", ["does nothing but leave the loop", ": remove the annotation"], "decide"),
 ]
