@@ -19,6 +19,8 @@ _LINE_MARKER = re.compile(
 )
 """What stands behind spaces in a line of its own; a pattern that begins with a character is found
 much faster than one that begins with a line."""
+_RAW = re.compile(rb'(?<![\w"])(?:u8|[uUL])?R"([^()\\\s]{0,16})\(.*?\)\1"', re.DOTALL)
+"""A raw string; what looks like a marker in one is text, as of a source for NVRTC."""
 MOST_READ = 1 << 20
 """Bytes up to which all of the user's files are read, which takes a second; of what is in some
 libraries the parser does not come to an end."""
@@ -117,8 +119,12 @@ def _meaning(flags: bytes) -> tuple[bool, bool]:
 
 def _line_markers(code: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
     """Where the lines of line markers begin, and what they say."""
+    raw = [match.span() for match in _RAW.finditer(code)] if b'R"' in code else []
     for match in _LINE_MARKER.finditer(code):
         at = match.start()
+        before = bisect_right(raw, (at, len(code)))
+        if before and at < raw[before - 1][1]:
+            continue
         begin = at if code[at - 1 : at] == b"\n" else code.rfind(b"\n", 0, at) + 1
         if begin == at or not code[begin:at].strip(b" \t"):
             yield begin, match

@@ -31,3 +31,12 @@ def test_of_a_large_library_nothing_is_read(
     ranges = linemap.LineMap(code, "k.cu").user_ranges([code.index(b"#pragma")])
     text = b"".join(code[begin:end] for begin, end in ranges).decode()
     assert [one for one in ("Own", "Large", "x++") if one in text] == read.split()
+
+
+@pytest.mark.parametrize(
+    ("before", "at"), [('auto r = R"x(', "k.cu 5"), ('int R; auto r = f("R"', "gpu.cu 3")]
+)
+def test_what_looks_like_a_line_marker_in_a_raw_string_is_none(before: str, at: str) -> None:
+    code = f'# 1 "k.cu"\n{before}\n# 1 "gpu.cu"\nint x;\n)x";\n#pragma ccc for\n'.encode()
+    file, line = linemap.LineMap(code, "k.cu").line(code.index(b"#pragma"))
+    assert f"{file} {line}" == at
