@@ -89,26 +89,27 @@ def structure_of(kind: bytes, code: bytes) -> DeclaredStructure | None:
         elif access != b"public":
             private.append(part)
     whole = DeclaredStructure([], b";".join(private).strip(b"; \t\r\n"))
-    made_of = _made_of(kind, found[0][0], code[: found[0].start()])
+    made_of = _made_of(kind, found[0][0], code[: found[0].start()], code)
     numbers = numbers_in(kind, code) or numbers_of(_with_types(body, made_of))
     members = (one.decode(errors="replace") for one in numbers)
     arrays = tuple(one.decode(errors="replace") for one in arrays_in(kind, code))
     return whole._replace(open=[one for one in members if not whole.hides(one)], arrays=arrays)
 
 
-def _made_of(kind: bytes, head: bytes, before: bytes) -> dict[bytes, bytes]:
+def _made_of(kind: bytes, head: bytes, before: bytes, code: bytes) -> dict[bytes, bytes]:
     """The types of numbers that a template is made of, by the names of its parameters.
 
     Args:
         kind: the type, as it is written.
         head: the text of the template up to its brace.
         before: what stands before that.
+        code: the text of all declarations, in which numbers may have other names.
     """
     given, listed = _ARGUMENTS.search(kind), _TEMPLATE.search(before)
     if given is None or listed is None or b"<" in head:
         return {}
     names = [(one.partition(b"=")[0].split() or [b""])[-1] for one in listed[1].split(b",")]
-    types = [one.strip() for one in given[0][1:-1].split(b",")]
+    types = [meant(one.strip(), code) for one in given[0][1:-1].split(b",")]
     both = zip(names, types, strict=False)
     return {name: one for name, one in both if is_number(one) and name.isalnum()}
 
