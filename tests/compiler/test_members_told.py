@@ -313,13 +313,6 @@ def test_another_name_may_be_of_no_structure_that_is_known(code: bytes) -> None:
     assert structure_of(b"T", code) is None
 
 
-def test_a_template_may_be_made_of_another_name_of_a_number() -> None:
-    code = b"template <class T> struct Stat { T sum; int n; }; using Real = float;"
-    found = structure_of(b"Stat<Real>", code)
-    assert found is not None
-    assert found.open == ["sum", "n"]
-
-
 def test_a_parameter_of_another_template_is_no_structure() -> None:
     code = b"template <class T> struct Pair { T v; int i; };"
     assert structure_of(b"T", code) is None

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from saying import said
 
+from ccc.frontend.structures import structure_of
 from ccc.options import COLLECT, Options
 
 pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
@@ -37,3 +38,10 @@ def test_the_numbers_in_a_member_are_named_at_once(update: str, tmp_path: Path) 
     _, line = said(source.replace("CLAUSE", "reduction(+: s.f, s.e)"), tmp_path, options)
     assert f"; {NAMED}reduction(+: s.f.x, s.f.y); else remove the annotation [in k]" in line
     assert said(source.replace("CLAUSE", clause), tmp_path, options) == []
+
+
+def test_a_template_may_be_made_of_another_name_of_a_number() -> None:
+    code = b"template <class T> struct Stat { T sum; int n; }; using Real = float;"
+    found = structure_of(b"Stat<Real>", code)
+    assert found is not None
+    assert found.open == ["sum", "n"]
