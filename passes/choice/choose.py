@@ -28,7 +28,7 @@ from ccc.passes.choice.nesting import (
     why_no_path,
 )
 from ccc.passes.choice.search import StrategySearch
-from ccc.passes.choice.skipped import OF_A_JUMP, may_gain
+from ccc.passes.choice.skipped import may_gain
 from ccc.passes.launch_shape import warps_bound
 from ccc.passes.strategies.batch import MEETS
 from ccc.passes.strategies.engage import why_not
@@ -36,6 +36,7 @@ from ccc.passes.strategies.strategy import Collectable, instruction_count
 from ccc.passes.thresholds import (
     FEW_ITERATIONS,
     MUCH_GAINED,
+    OF_A_JUMP,
     SHORT_LOOP_LENGTH,
 )
 from ccc.pipeline import Kernel

@@ -10,10 +10,6 @@ from ccc.passes.choice.chosen import LEAVE
 from ccc.passes.choice.search import StrategySearch
 from ccc.pipeline import Kernel
 
-OF_A_JUMP = 4
-"""The most instructions of a branch that does nothing but end the iteration: what it hands on may
-have to be copied."""
-
 
 def may_gain(path: Path, kernel: Kernel) -> bool:
     """Whether the cost model would serve what a branch skips by going on to the next iteration, or
