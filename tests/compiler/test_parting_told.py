@@ -146,6 +146,29 @@ def test_what_a_path_leads_to_it_asks_for_too(tmp_path: Path) -> None:
     assert "; move it out of the path, or remove this annotation [in k]" in inside
 
 
+def test_what_each_turn_makes_can_be_asked_for_behind_the_loop_alone(tmp_path: Path) -> None:
+    source = RANKS.replace("e += 32) s += x[e];", "e += 32) SHUFFLE").replace("ADD", "y[v] = s;")
+    shuffle = "s += __shfl_xor_sync(0xffffffff, x[e] > 1 ? e : 3, 1);"
+    (line,) = said(
+        source.replace("FIRST", "warp").replace("SHUFFLE", shuffle), tmp_path, Options()
+    )
+    assert "there is a warp-collective in the annotated loop (k.cu:8, PTX line " in line
+    assert "; it asks for what the path makes: store that, " in line
+
+
+def test_a_collective_behind_a_path_is_told_before_what_a_clause_would_serve(
+    tmp_path: Path,
+) -> None:
+    source = (
+        RANKS.replace("FIRST", "__shfl_sync(0xffffffff, warp, 0)")
+        .replace("#pragma ccc for\n", "float all = 0;\n#pragma ccc for\n")
+        .replace("ADD", f"all += s; {SHUFFLES}")
+        .replace("}\n}", "}\n y[n] = all; }")
+    )
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert "a warp-collective would have to run with its tasks (k.cu:10, PTX line " in line
+
+
 TOGETHER = """__global__ void __launch_bounds__(64)
 k(const float *__restrict__ x, float *y, int *count, int n) {
 #pragma ccc for

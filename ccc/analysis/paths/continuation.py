@@ -26,6 +26,7 @@ from ccc.analysis.paths.carried_values import (
 from ccc.analysis.paths.carrying import handed_back
 from ccc.analysis.paths.fetches import find_fetches, has_side_effect
 from ccc.analysis.paths.followers import check_loops_in_rest
+from ccc.analysis.paths.legality import check_meetings
 from ccc.analysis.paths.model import (
     CheckedPath,
     Path,
@@ -91,6 +92,7 @@ def choose_continuation(
     _check_places(checked, facts)
     if not continuation:
         return checked
+    check_meetings(checked, facts)  # whatever else is in the way: that would not help
     _check_rest(checked, collected, facts)
     return _continued(checked, inner, webs, fetches, facts)
 

@@ -409,7 +409,6 @@ class _Examination:
         check_meetings(path, facts)  # whatever else is in the way: that would not help
         check_order(path, facts, lambda supposed: self._goes_on(path, supposed))
         checked = self._continued(path, facts)
-        check_meetings(checked, facts)
         if checked.continuation:
             check_order(checked, facts)  # of what goes with the task, too
         return self._check_tasks(checked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.defuse import trace
@@ -78,8 +78,9 @@ def hint_at_parting(exchange: Instruction, loop: Loop, path: FoundPath, facts: F
         return ALONE
     if asks_for(exchange, path, loop, facts):  # whatever parts lanes: that would not help
         return _ELSEWHERE
-    if exchange in _of_path(path, loop, facts):
-        return _INSIDE
+    inside = _of_path(path, loop, facts)
+    if exchange in inside:  # of a value that each turn makes anew no place before it knows
+        return _ELSEWHERE if path.repeats and _is_made(exchange, inside, facts) else _INSIDE
     if not is_of_all:
         if exchange.name == "activemask":
             return f"move it out of the loop, or {TOGETHER}, with 0xffffffff in its place"
@@ -122,8 +123,11 @@ def asks_for(exchange: Instruction, path: FoundPath, loop: Loop, facts: Facts) -
     if exchange.name not in EXCHANGES:
         return False
     inside = _of_path(path, loop, facts)
-    if exchange in inside:
-        return False
+    return exchange not in inside and _is_made(exchange, inside, facts)
+
+
+def _is_made(exchange: Instruction, inside: Collection[Instruction], facts: Facts) -> bool:
+    """Whether some instructions make what another exchanges, other than by loads."""
 
     def parts(maker: Instruction, _: Register) -> Iterable[Operand]:
         reads = maker.effects & Effect.READ or maker.name in LOADS
