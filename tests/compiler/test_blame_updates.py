@@ -151,10 +151,27 @@ def test_memory_that_is_added_up_is_told_to_be_a_variable(clause: str, tmp_path:
     source = OWN_SLOT.replace("CLAUSE", clause).replace("UPDATE", "me.m += v; me.n++;")
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
     assert 'use the same memory, and are not independent ("me", k.cu:10, PTX line ' in line
-    way_out = "keep it in a variable, with a reduction on the loop, and write that back behind the"
-    assert line.endswith(f"; {way_out} loop, or use an atomic [in k]")
+    way_out = "keep each in a variable, with a reduction on the loop, and write these back behind the"
+    assert "and the same may hold of other parts of it; " in line
+    assert line.endswith(f"; {way_out} loop, or use atomics [in k]")
     source = OWN_SLOT.replace("CLAUSE", "reduction(+: m)").replace("UPDATE", "m += v;")
     assert said(source, tmp_path, Options(strategy=COLLECT)) == []
+
+
+def test_all_memory_that_is_added_up_is_told_at_once(tmp_path: Path) -> None:
+    source = ROW.replace("#pragma ccc while", "#pragma ccc if").replace(
+        "for (int k = 0; k < many[i]; k++) { v *= 0.9f; row[thread * w + k] += v; }",
+        """if (v > 0.5f) {
+            v = expf(v);
+            row[thread] += v;
+            row[n + thread] += v * x[i + n];
+            last[thread] += v * many[i];
+        }""",
+    )
+    source = source.replace("float *row", "float *row, float *last")
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert '("row", k.cu:9, PTX line ' in line
+    assert ';), and the same holds of "last"; keep each in a variable, with a ' in line
 
 
 ROW = """__global__ void k(const float *x, const int *many, float *row, int w, int n) {

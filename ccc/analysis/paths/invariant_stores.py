@@ -64,6 +64,13 @@ class InvariantStores:
         called = calls(self.facts.blocks[label] for label in sorted(labels))
         return next((call.instruction for call in called if self._may_meet_in(call)), None)
 
+    def others(self, labels: Iterable[str], shared: Instruction) -> list[Instruction]:
+        """What uses other such places than one, an instruction for each."""
+        places: dict[tuple[Operand, ...], Instruction] = {}
+        for one in filter(self._may_meet, [shared, *self._accesses(labels)]):
+            places.setdefault((*one.symbols(), operand_of(one, "addr")), one)
+        return [one for one in places.values() if one is not shared]
+
     def is_updated(self, shared: Instruction) -> bool:
         """Whether the loop also writes there what it makes of what it reads there."""
         if self._updates(shared):

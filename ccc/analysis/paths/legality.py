@@ -286,6 +286,13 @@ IN_A_VARIABLE = (
     "use an atomic"
 )
 """Of memory that iterations only update as a reduction does: a reduction is of no memory."""
+EACH_IN_A_VARIABLE = (
+    "keep each in a variable, with a reduction on the loop, and write these back behind the loop, "
+    "or use atomics"
+)
+"""The same of several."""
+AND_SO = ", and the same holds of PTX line {}"
+"""Of memory that they update beside that; with more than one line."""
 BY_ATOMICS = "use an atomic, or remove the annotation"
 """The same of several places, over which each iteration goes."""
 IN_A_COUNTER = "keep it in a variable, and write that back behind the loop"
@@ -331,16 +338,19 @@ def check_independence(path: CheckedPath, invariant_stores: InvariantStores, fac
     for what, shared in found.items():
         if shared is None:
             continue
-        advice = OF_ONE.format(what)
+        advice, too = OF_ONE.format(what), ""
         if shared.effects & Effect.CALL:
             advice = f"let {called(shared)} use atomics, or give it other memory in each of them"
         elif stores[what].is_updated(shared):
             advice = _kept(shared, what, stores[what], path)
-        if what == "turn":
-            raise TurnsDepend(
-                f"all turns of the loop {_SAME_MEMORY}{at(shared)}; {advice}{_IN_ORDER}"
-            )
-        raise Refused(f"all {what}s of the loop {_SAME_MEMORY}{at(shared)}; {advice}")
+        if advice == IN_A_VARIABLE:
+            others = stores[what].others(path.blocks if what == "turn" else path.region, shared)
+            also = [one for one in others if _kept(one, what, stores[what], path) == advice]
+            if also:
+                too = AND_SO.format(", ".join(str(one.span.line) for one in also))
+                advice = EACH_IN_A_VARIABLE
+        told = f"all {what}s of the loop {_SAME_MEMORY}{at(shared)}{too}; {advice}"
+        raise TurnsDepend(told + _IN_ORDER) if what == "turn" else Refused(told)
 
 
 def _kept(shared: Instruction, what: str, stores: InvariantStores, path: CheckedPath) -> str:

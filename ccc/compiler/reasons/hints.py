@@ -18,7 +18,7 @@ from ccc.analysis.paths.carried_values import (
 from ccc.analysis.paths.continuation import OF_ATOMIC
 from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES, SUMS, SUMS_HINT, TO_SHARE
 from ccc.analysis.paths.leading_out import LEAVES_TURNS
-from ccc.analysis.paths.legality import OF_ONE
+from ccc.analysis.paths.legality import AND_SO, OF_ONE
 from ccc.analysis.paths.locate import MARK_KERNEL, MARK_LOOP
 from ccc.analysis.paths.parting import BOTH_DECIDE, BY_ONE, DECIDES
 from ccc.analysis.paths.wanted_operations import NOTHING_ELSE, TAKES_NAN
@@ -61,6 +61,8 @@ class Hint(Enum):
     ANOTHER_LOOP = auto()
     OF_ONE = auto()
     """What can be done about memory that all iterations use."""
+    AND_SO = auto()
+    """Which other memory is meant, too: that is no advice."""
     OWN_ARRAY = auto()
     """Which memory of the thread is meant: that is no advice."""
     MARKED_AROUND = auto()
@@ -83,6 +85,7 @@ PATTERNS = {
         r", or promise noalias\(a, b\) of the pointers read in PTX line ([\d, ]+) "
         r"and written in (\d+(?:, \d+)*)"
     ),
+    Hint.AND_SO: AND_SO.format(r"(\d+(?:, \d+)*)"),
     Hint.PARAMETERS: RESTRICT_ALL.format(r"(\d+(?: and \d+)+)"),
     Hint.INLINE: (
         "declare (?:it|the function) __forceinline__(?:, and call it directly|, in the same file)?"

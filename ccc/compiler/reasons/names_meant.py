@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ccc.analysis.paths.induction import LAST_TURN
 from ccc.analysis.paths.own_columns import OWN_COLUMNS
+from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import Inquiry
 from ccc.compiler.reasons.reduction_clauses import KEEPS
 from ccc.compiler.reasons.topics import TOO_EARLY, Topic
@@ -75,6 +76,23 @@ def names_told(asked: Inquiry) -> Sequence[str]:
         return asked.names
     line, is_store = asked.places[0], _is_store(asked)
     return asked.suspects.called_there(asked.at, line, is_store=is_store) if _about(asked) else ()
+
+
+def and_so(asked: Inquiry) -> str | None:
+    """The other memory that is meant, by its names, or else by where it is used."""
+    slot, about = asked.reason.slot(Hint.AND_SO), _about(asked)
+    every = [asked.lines.every(int(line)) for line in slot.given[0].split(", ")] if slot else []
+    told: dict[str, None] = {}
+    for places in every:
+        found = asked.suspects.names(asked.at, about, places, is_store=True) if about else []
+        if found == [*asked.names[:1]]:
+            continue  # another of its elements, or members
+        line = f"line {places[0].line}" if places else "another place"
+        told[f'"{found[0]}"' if len(found) == 1 else line] = None
+    if not told:
+        return ", and the same may hold of other parts of it"
+    *most, last = told
+    return f", and the same holds of {', '.join(most)}{' and ' * bool(most)}{last}"
 
 
 def _is_store(asked: Inquiry) -> bool:

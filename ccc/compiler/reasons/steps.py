@@ -24,7 +24,7 @@ from ccc.compiler.reasons.misused import (
     settled,
     without_structures,
 )
-from ccc.compiler.reasons.names_meant import names_meant, names_told
+from ccc.compiler.reasons.names_meant import and_so, names_meant, names_told
 from ccc.compiler.reasons.of_arrays import of_elements, of_variables, set_whole
 from ccc.compiler.reasons.of_callers import of_callers
 from ccc.compiler.reasons.of_halves import of_halves
@@ -65,6 +65,7 @@ from ccc.errors import Span
 from ccc.frontend.uses import MOST_NAMED
 
 _ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
+    Hint.AND_SO: and_so,
     Hint.BEFORE_IT: bound_of_loop,
     Hint.BY_ATOMIC: by_no_atomic,
     Hint.DECIDES: what_decides,
