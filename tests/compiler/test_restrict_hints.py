@@ -186,7 +186,7 @@ def behind(tmp_path: Path, parameters: str, of: str, read: str = "y", clauses: s
 @pytest.mark.parametrize(
     ("behind", "way_out"),
     [
-        ("z[i] = s;", 'declare them "__restrict__"; or remove this annotation; or ask for'),
+        ("z[i] = s;", "; remove this annotation; or ask for"),  # the next turn needs what it makes
         ("z[i] = i;", "; move what follows that loop into an annotated loop of its own"),
     ],
 )
@@ -196,6 +196,30 @@ def test_what_follows_and_needs_what_a_loop_makes_is_not_to_stand_elsewhere(
     (line,) = said(WALKED.replace("BEHIND", behind), tmp_path, Options(strategy=COLLECT))
     assert way_out in line
     assert ("of its own" in line) == ("of its own" in way_out)
+
+
+SUMS = """__global__ void __launch_bounds__(64) k(const int *x, int *z, int n, int m) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+#pragma ccc if
+        if (x[i] > 0)
+#pragma ccc while
+        for (int d = 0; d < m; ++d) {
+            int s = 0;
+#pragma ccc while
+            for (int k = x[i]; k < x[i + 1]; ++k) s += x[k + d] * s + k;
+            z[d * n + i] = s;
+        }
+}
+"""
+
+
+def test_where_turns_store_alike_no_pointer_is_told_to_be_restrict(tmp_path: Path) -> None:
+    """The store goes with the tasks, and is one of the other turns, too."""
+    (line,) = said(SUMS, tmp_path, Options(strategy=COLLECT))
+    assert 'may access the same memory as the other turns of the loop around it ("z", k.cu' in line
+    independent = 'if the turns are independent, mark the loop around it "ccc for variable"; else '
+    assert f"; {independent}remove this annotation; or ask for strategy(flatten)" in line
 
 
 def test_what_a_task_shares_with_what_follows_is_shown_on_both_sides(tmp_path: Path) -> None:

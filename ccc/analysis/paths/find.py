@@ -29,6 +29,7 @@ from ccc.analysis.paths.legality import (
     check_loop,
     check_meetings,
     check_order,
+    could_be_in_order,
 )
 from ccc.analysis.paths.locate import (
     annotated_loops,
@@ -429,10 +430,10 @@ class _Examination:
     def _goes_on(self, path: PlacedPath, supposed: Facts) -> bool:
         """Whether that would be so if something were so."""
         try:
-            self._continued(path, supposed)
+            checked = self._continued(path, supposed)
         except Refused:
             return False
-        return True
+        return could_be_in_order(checked, supposed)
 
     def _followers(self, path: PlacedPath) -> tuple[Path, ...]:
         """The paths to which tasks of an inner loop may come in the rest of their iteration."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from ccc.analysis.callees import allocates, called, callee
 from ccc.analysis.cfg import EXIT
@@ -45,6 +45,9 @@ from ccc.ptx.opcodes import EXCHANGES, Effect
 _MEETING = (*EXCHANGES, "activemask")
 """What asks which lanes are there, or for what they have."""
 
+_Clashes: TypeAlias = tuple[
+    Path, str, Collection[str], Sequence[tuple[Instruction, Instruction]]
+]
 LEAVE_IT = "remove this annotation"
 """Where what follows needs what the loop computes, and so can stand nowhere else."""
 
@@ -245,6 +248,21 @@ def check_order(
     Raises:
         Refused: with the reason.
     """
+    for around, what, blocks, clashes in _out_of_order(path, facts):
+        if clashes:
+            here, there = clashes[0]
+            supposed = facts.memory.apart.supposed(*chain.from_iterable(clashes))
+            is_vain = supposed is not None and not serves(supposed)
+            hint = "" if is_vain else apart_hint(clashes, facts)
+            raise Refused(
+                f"it may access the same memory as {what}{at(there)}, which would no longer wait "
+                f"for it{at(here)}{_ways_out(around, blocks, hint, facts)}"
+            )
+
+
+def _out_of_order(path: PlacedPath, facts: Facts) -> Iterator[_Clashes]:
+    """What may not wait for a path: the loop around it, what of that, and by which clashes it
+    would have to."""
     around = path.parent
     if around is None or not around.repeats:
         return
@@ -253,17 +271,13 @@ def check_order(
         waits_not[OTHER_TURNS] = around.blocks
     for what, blocks in waits_not.items():
         others = list(instructions_of(blocks, facts))
-        clashes = find_clashes(instructions_of(path.region, facts), others, facts)
-        if clashes:
-            here, there = clashes[0]
-            supposed = facts.memory.apart.supposed(*chain.from_iterable(clashes))
-            takes_along = around.marker.kind != "variable"  # what the loop around makes, if it must
-            is_vain = supposed is not None and not (takes_along or serves(supposed))
-            hint = "" if is_vain else apart_hint(clashes, facts)
-            raise Refused(
-                f"it may access the same memory as {what}{at(there)}, which would no longer wait "
-                f"for it{at(here)}{_ways_out(around, blocks, hint, facts)}"
-            )
+        yield around, what, blocks, find_clashes(instructions_of(path.region, facts), others, facts)
+
+
+def could_be_in_order(path: PlacedPath, facts: Facts) -> bool:
+    """Whether promises could tell apart all that stands in the way of an order."""
+    every = (pair for *_, clashes in _out_of_order(path, facts) for pair in clashes)
+    return all(facts.memory.apart.could_be(*pair) for pair in every)
 
 
 def _ways_out(around: Path, blocks: Collection[str], apart: str, facts: Facts) -> str:
