@@ -126,13 +126,15 @@ def by_atomics(function: Node) -> list[Node]:
 
 
 def _changed_by(call: Node) -> Node | None:
-    """``p`` of ``atomicAdd(p, 1)``, of ``atomicAdd(&p[i], 1)`` and of ``atomicAdd(p + i, 1)``."""
+    """``p`` of ``atomicAdd(p, 1)``, of ``atomicAdd(&p[i], 1)`` and of ``atomicAdd(p + i, 1)``, also
+    where that is cast."""
     name, arguments = (call.child_by_field_name(one) for one in ("function", "arguments"))
     if name is None or arguments is None or not (name.text or b"").startswith(b"atomic"):
         return None
     place = updates.bare(next(iter(arguments.named_children), None))
-    while place is not None and place.type in _ACCESSES:
-        place = updates.bare(place.child_by_field_name(_ACCESSES[place.type]))
+    while place is not None and place.type in (*_ACCESSES, "cast_expression"):
+        inner = "value" if place.type == "cast_expression" else _ACCESSES[place.type]
+        place = updates.bare(place.child_by_field_name(inner))
     return _bare(place)
 
 

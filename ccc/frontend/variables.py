@@ -129,14 +129,17 @@ class Suspects(UpdatedVariables):
         here = [node for node in plain if any(self._is_on(node, line) for line in places)]
         return (stored_to(here, function) if is_store else []) or here
 
-    def called_there(self, at: Span, line: Span, *, is_store: bool) -> list[str]:
+    def called_there(
+        self, at: Span, line: Span, *, is_store: bool, is_atomic: bool = False
+    ) -> list[str]:
         """By what another function than a statement's accesses memory on a line, or stores to it
-        there, as it is called in that."""
+        there, or changes it by an atomic operation, as it is called in that."""
         placed = self._at(at)
         home = placed.at if placed else 0
         every = updates.every(self._placement.root, lambda one: one.type == "function_definition")
         for one in (f for f in every if self._spans(f, line) and home not in range(*f.byte_range)):
-            here = [node for node in accessed(one, None) if self._is_on(node, line)]
+            nodes = by_atomics(one) if is_atomic else accessed(one, None)
+            here = [node for node in nodes if self._is_on(node, line)]
             return _texts((stored_to(here, one) if is_store else []) or here)
         return []
 
@@ -404,6 +407,14 @@ class Suspects(UpdatedVariables):
         listed = parameters_of_kernel(placed.statement, code) if placed else []
         names = [next((name for name, _ in declared_in(one)), b"") for one in listed]
         return [one.decode(errors="replace") for one in names] if all(names) else []
+
+    def can_be_restricted(self, at: Span) -> bool:
+        """Whether it would be seen that parameters are ``__restrict__``: those of a kernel in which
+        the annotated loop stands itself, or may, where none is seen around a statement."""
+        placed = self._at(at)
+        loops = self._placement.loops_around(placed) if placed else []
+        code = self._placement.blank
+        return not loops or bool(parameters_of_kernel(loops[-1].statement, code))
 
     def halves(self, at: Span, names: Iterable[str]) -> dict[str, bool]:
         """Those of some variables that are of half precision, and whether it holds two numbers."""

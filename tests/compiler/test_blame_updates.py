@@ -151,7 +151,9 @@ def test_memory_that_is_added_up_is_told_to_be_a_variable(clause: str, tmp_path:
     source = OWN_SLOT.replace("CLAUSE", clause).replace("UPDATE", "me.m += v; me.n++;")
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
     assert 'use the same memory, and are not independent ("me", k.cu:10, PTX line ' in line
-    way_out = "keep each in a variable, with a reduction on the loop, and write these back behind the"
+    way_out = (
+        "keep each in a variable, with a reduction on the loop, and write these back behind the"
+    )
     assert "and the same may hold of other parts of it; " in line
     assert line.endswith(f"; {way_out} loop, or use atomics [in k]")
     source = OWN_SLOT.replace("CLAUSE", "reduction(+: m)").replace("UPDATE", "m += v;")

@@ -44,11 +44,23 @@ def united(tmp_path: Path, **parts: str) -> list[str]:
 def test_who_walks_from_place_to_place_is_told_of_restrict(tmp_path: Path) -> None:
     (line,) = united(tmp_path, **BEHIND)
     ways_out = "or put the loop that waits into the branch, too, or, if no other pointer leads to"
-    assert (
-        f"; give a lock back before the branch, {ways_out} what the lanes look at, declare" in line
-    )
+    ways_out = f"{ways_out} what the lanes look at, declare"
+    assert f'; give a lock back before the branch, {ways_out} "parent" "__restrict__"' in line
     assert united(tmp_path, RESTRICT="__restrict__", **BEHIND) == []
     assert united(tmp_path, **AROUND) == []
+
+
+def test_where_restrict_would_not_be_seen_it_is_not_told(tmp_path: Path) -> None:
+    """Of a kernel that calls a function with the loop nobody knows what its parameters are."""
+    source = UNITED.replace("__global__ void k", "__device__ __forceinline__ void f")
+    source = source.replace("RESTRICT", "").replace("ADDED", "count[a]")
+    for name, part in BEHIND.items():
+        source = source.replace(name, part)
+    source += """__global__ void k(int *__restrict__ parent, const int *u, const int *v, int *count,
+        int n) { f(parent, u, v, count, n); }"""
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert 'lanes may wait before the path ("parent", k.cu:9, PTX line ' in line
+    assert line.endswith("or put the loop that waits into the branch, too [in k]")
 
 
 def test_where_the_same_memory_is_written_nothing_else_serves_than_one_branch(
@@ -105,7 +117,7 @@ DRAWN = """__global__ void k(const int *work, POINTER ready, int *next, float *o
 def test_what_a_flag_may_be_for_all_that_is_known_is_told_apart(tmp_path: Path) -> None:
     plain = DRAWN.replace("POINTER", "volatile int *")
     (line,) = said(plain, tmp_path, Options(strategy=COLLECT))
-    assert 'what the lanes look at, declare that "__restrict__" [in k]' in line
+    assert 'what the lanes look at, declare "ready" "__restrict__" [in k]' in line
     apart = DRAWN.replace("POINTER", "volatile int *__restrict__")
     assert said(apart, tmp_path, Options(strategy=COLLECT)) == []
 
@@ -475,6 +487,6 @@ __global__ void k(const unsigned *__restrict__ key, unsigned *R table, unsigned 
 
 def test_who_builds_a_table_is_told_of_restrict_first(tmp_path: Path) -> None:
     line, _ = said(BUILT.replace("R ", ""), tmp_path, Options(strategy=COLLECT))
-    told = 'if no other pointer leads to what the lanes look at, declare that "__restrict__"'
+    told = 'if no other pointer leads to what the lanes look at, declare "table" "__restrict__"'
     assert f"; {told}; else {BRANCH} [in k]" in line
     assert said(BUILT.replace("R ", "__restrict__ "), tmp_path, Options(strategy=COLLECT)) == []

@@ -45,6 +45,30 @@ def test_what_lies_in_a_loop_of_which_the_annotation_has_to_go_goes_too(tmp_path
     assert said(source, tmp_path, Options(strategy=COLLECT)) == []
 
 
+def test_a_branch_that_each_turn_takes_lies_in_its_loop(tmp_path: Path) -> None:
+    """All that is behind the branch is its own, which is more than there is in the loop."""
+    source = """__global__ void k(
+    const int *__restrict__ x, const int *__restrict__ m, int *key, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        const int begin = m[i], end = m[i + 1];
+#pragma ccc while
+        for (int e = begin; e < end; e++) {
+#pragma ccc if
+            if (e < end) {
+                int at = x[e] & 63;
+                while (atomicCAS(&key[at], -1, x[e]) != -1) at = (at + 1) & 63;
+                if (x[e] > 99) { key[n + i] = at; break; }
+            }
+        }
+    }
+}
+"""
+    loop, branch = said(source, tmp_path, Options(strategy=COLLECT))
+    assert loop.startswith("k.cu:6:") and branch.startswith("k.cu:8:")
+    assert INSIDE in branch and "do first what is said of that loop; where" in branch
+
+
 IN_A_ROW = """#pragma ccc grid_stride
 __global__ void __launch_bounds__(64) k(
     const int *__restrict__ x, const int *__restrict__ m, int *out, int n) {

@@ -240,6 +240,12 @@ def test_what_only_seems_to_be_shared_with_what_follows_can_be_said(tmp_path: Pa
     apart = "if the pointers of both never lead to the same memory"
     assert f'{TAKEN_ALONG}; or, {apart}, declare them "__restrict__" [in k]' in line
     assert behind(tmp_path, "int *__restrict__ x, int *y", "") == ""
+    source = BEHIND.replace("OF", "").replace("READ", "y").replace("CLAUSES", "")
+    source = source.replace("__global__ void __launch_bounds__(64) k", "__device__ void f")
+    source = source.replace("PARAMETERS", "int *x, int *y")
+    kernel = "__global__ void k(int *row, int *x, int *y, int *z, int n) { f(row, x, y, z, n); }"
+    (line,) = said(source + kernel, tmp_path, Options(strategy=COLLECT))
+    assert f"{TAKEN_ALONG}; or, {apart}, promise noalias of them [in k]" in line
     line = behind(tmp_path, "Rows g", "g.")
     assert f"{TAKEN_ALONG}; or, {apart}, promise noalias of them [in k]" in line
     assert behind(tmp_path, "Rows g", "g.", clauses="noalias(g.x, g.y, z)") == ""

@@ -129,7 +129,7 @@ class _Examination:
     def examine_all(self, paths: Iterable[FoundPath]) -> None:
         """Outer paths first, since what an inner one has to do depends on whether they are
         collected."""
-        for path in sorted(paths, key=lambda path: -len(extent(path, self.facts))):
+        for path in sorted(paths, key=self._place_in_order):
             if path in self.outcomes:
                 continue
             if isinstance(path, LeftPath):
@@ -138,6 +138,16 @@ class _Examination:
                 self.outcomes[path] = self.leave(path, Refused(self.excluded[path.key]))
             else:
                 self.outcomes[path] = self.examine(path)
+
+    def _place_in_order(self, path: FoundPath) -> tuple[int, bool]:
+        """What of the innermost marked loop around a path belongs to it, most first: all that is
+        behind a branch may, where nvcc takes that for the loop's own."""
+        inside, marked = extent(path, self.facts), {one.entry for one in self.found if one.repeats}
+        if path.repeats:
+            marked.discard(path.entry)
+        around = (one for one in self.facts.loops if path.entry in one.blocks)
+        turn = next((one for one in around if one.header in marked), None)
+        return -len(inside & turn.blocks if turn else inside), not path.repeats
 
     def examine(self, path: FoundPath) -> Path | LeftPath:
         """The path with all that is to be known of it, or the reason why it is left."""

@@ -45,9 +45,7 @@ from ccc.ptx.opcodes import EXCHANGES, Effect
 _MEETING = (*EXCHANGES, "activemask")
 """What asks which lanes are there, or for what they have."""
 
-_Clashes: TypeAlias = tuple[
-    Path, str, Collection[str], Sequence[tuple[Instruction, Instruction]]
-]
+_Clashes: TypeAlias = tuple[Path, str, Collection[str], Sequence[tuple[Instruction, Instruction]]]
 LEAVE_IT = "remove this annotation"
 """Where what follows needs what the loop computes, and so can stand nowhere else."""
 

@@ -12,6 +12,9 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.memory import NOTHING
 from ccc.ir.nodes import Instruction
 
+RESTRICT_BOTH = 'declare them "__restrict__"'
+NOALIAS_BOTH = "promise noalias of them"
+
 
 def find_promise(
     writes: Iterable[Instruction], reads: Sequence[Instruction], facts: Facts
@@ -53,9 +56,9 @@ def apart_hint(clashes: Iterable[tuple[Instruction, Instruction]], facts: Facts)
     apart = facts.memory.apart
     if not all(apart.could_be(*pair) for pair in clashes):
         return ""
-    said = "promise noalias of them"
+    said = NOALIAS_BOTH
     if all(any(map(apart.may_be_restricted, pair)) for pair in clashes):
-        said = 'declare them "__restrict__"'
+        said = RESTRICT_BOTH
     return f"; or, if the pointers of both never lead to the same memory, {said}"
 
 

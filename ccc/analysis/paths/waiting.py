@@ -329,7 +329,7 @@ def _check_turns(spin: Spin, path: CheckedPath, facts: Facts) -> None:
         )
     ways_out = f"{_WAITS * looks}{_in_one_task('that memory', path)}{_BEFORE * looks}"
     if apart := _way_out_if_apart(poll, spin, path, facts):
-        takes = not looks and apart.startswith(_OR_IF)  # as who looks for a free place of a table
+        takes = not looks and apart.endswith(IF_APART)  # as who looks for a free place of a table
         ways_out = f"{apart.removeprefix(_OR)}; else {ways_out}" if takes else ways_out + apart
     raise Refused(
         f"its turns look at what others may write{at(poll)}, which is taken for a lock or a flag: "
@@ -346,8 +346,7 @@ def _in_one_task(what: str, path: CheckedPath) -> str:
 
 
 _OR = ", or, "
-_OR_IF = f"{_OR}if"
-_APART = '"__restrict__"'
+IF_APART = 'if no other pointer leads to what the lanes look at, declare that "__restrict__"'
 _WHOLE = (
     'put this loop, and all that is done with {}, into a branch marked "ccc if" in place of the '
     "loop"
@@ -435,7 +434,7 @@ def _way_out_if_apart(poll: Instruction, spin: Spin, path: CheckedPath, facts: F
     that look for a free place of a table, or walk to another place with each swap; or if nobody
     writes what the turns go by, as those of a walk to the root of a tree do."""
     if is_strong(poll) and _waits_for_nobody(path, facts.memory.apart.supposed(poll)):
-        return f"{_OR_IF} no other pointer leads to what the lanes look at, declare that {_APART}"
+        return f"{_OR}{IF_APART}"
     writes = [one for one in facts.function.instructions if one.effects & Effect.WRITE]
     read = (one for one in {poll: None, **dict.fromkeys(spin.polls)} if not is_strong(one))
     only_read = [one for one in read if all(_has_other_name(w, one, facts) for w in writes)]

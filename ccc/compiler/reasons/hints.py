@@ -21,6 +21,8 @@ from ccc.analysis.paths.leading_out import LEAVES_TURNS
 from ccc.analysis.paths.legality import AND_SO, OF_ONE
 from ccc.analysis.paths.locate import MARK_KERNEL, MARK_LOOP
 from ccc.analysis.paths.parting import BOTH_DECIDE, BY_ONE, DECIDES
+from ccc.analysis.paths.promises import RESTRICT_BOTH
+from ccc.analysis.paths.waiting import IF_APART
 from ccc.analysis.paths.wanted_operations import NOTHING_ELSE, TAKES_NAN
 from ccc.compiler.advice import FROM_COUNTER, IF_FROM_COUNTER
 
@@ -70,6 +72,9 @@ class Hint(Enum):
     PROMISE = auto()
     PARAMETERS = auto()
     """That several of a kernel, by their numbers, are to be declared."""
+    RESTRICT_BOTH = auto()
+    IF_APART = auto()
+    """That what lanes look at is to be declared so, if nothing else leads there."""
     INLINE = auto()
 
 
@@ -86,6 +91,7 @@ PATTERNS = {
         r"and written in (\d+(?:, \d+)*)"
     ),
     Hint.AND_SO: AND_SO.format(r"(\d+(?:, \d+)*)"),
+    Hint.IF_APART: f"(?:, or, )?{re.escape(IF_APART)}(?:; else )?",
     Hint.PARAMETERS: RESTRICT_ALL.format(r"(\d+(?: and \d+)+)"),
     Hint.INLINE: (
         "declare (?:it|the function) __forceinline__(?:, and call it directly|, in the same file)?"
@@ -114,6 +120,7 @@ PATTERNS = {
             (Hint.BEFORE_IT, BEFORE_IT),
             (Hint.LEAVES_TURNS, LEAVES_TURNS),
             (Hint.IN_PATH, IN_PATH),
+            (Hint.RESTRICT_BOTH, RESTRICT_BOTH),
             (Hint.ANOTHER_LOOP, ANOTHER_LOOP),
         )
     },

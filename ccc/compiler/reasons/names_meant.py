@@ -74,8 +74,12 @@ def names_told(asked: Inquiry) -> Sequence[str]:
     function around the statement, by what the one at fault calls it."""
     if asked.names or not asked.places or asked.reason.topic not in _IN_MEMORY:
         return asked.names
-    line, is_store = asked.places[0], _is_store(asked)
-    return asked.suspects.called_there(asked.at, line, is_store=is_store) if _about(asked) else ()
+    about, line = _about(asked), asked.lines.of(asked.reason.shown[0].line)
+    if about is None or line is None:
+        return ()
+    return asked.suspects.called_there(
+        asked.at, line, is_store=_is_store(asked), is_atomic=about == "atomic"
+    )
 
 
 def and_so(asked: Inquiry) -> str | None:

@@ -47,7 +47,7 @@ from ccc.compiler.reasons.of_methods import of_methods
 from ccc.compiler.reasons.of_order import of_first_ones, of_order, of_ties
 from ccc.compiler.reasons.of_pointers import of_pointers
 from ccc.compiler.reasons.of_proven import of_proven
-from ccc.compiler.reasons.promised import declared, promised
+from ccc.compiler.reasons.promised import declared, promised, restricted, restricted_both
 from ccc.compiler.reasons.recursive import as_a_loop
 from ccc.compiler.reasons.respelled import named_narrow, respelled, shared_out
 from ccc.compiler.reasons.shown import Shown
@@ -70,6 +70,7 @@ _ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
     Hint.BY_ATOMIC: by_no_atomic,
     Hint.DECIDES: what_decides,
     Hint.FROM_COUNTER: shared_out,
+    Hint.IF_APART: restricted,
     Hint.INLINE: as_a_loop,
     Hint.IN_VARIABLES: array_of_turns,
     Hint.LEAVES_TURNS: in_branch,
@@ -78,6 +79,7 @@ _ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
     Hint.PARAMETERS: declared,
     Hint.PROMISE: promised,
     Hint.READ_BEFORE: read_before_loop,
+    Hint.RESTRICT_BOTH: restricted_both,
     Hint.SET_IN_LOOP: set_whole,
     Hint.TURNS_ADD_UP: added_up_by_turns,
     Hint.TOO_NARROW: named_narrow,
