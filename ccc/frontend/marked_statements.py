@@ -151,6 +151,14 @@ class MarkedStatements:
         outside = (one for one in uses if not home.start_byte <= one.start_byte < body.end_byte)
         return sum(_is_called(one) for one in outside)
 
+    def is_called_for(self, at: Span, line: Span) -> bool:
+        """Whether a statement calls a function of which a line is one."""
+        placed = self._at(at)
+        every = updates.every(self._placement.root, lambda one: one.type == "function_definition")
+        names = {function_name(one) for one in every if self._spans(one, line)}
+        inside = identifiers_in(placed.statement) if placed else ()
+        return any(one.text in names and _is_called(one) for one in inside)
+
     def strides_by_grid(self, at: Span) -> bool:
         """Whether the loop around a statement, in a kernel that is marked as a whole, goes on by
         the size of the grid."""

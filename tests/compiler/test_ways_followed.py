@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from saying import said
 
-from ccc.options import Options
+from ccc.options import COLLECT, Options
 
 pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
 
@@ -41,6 +41,35 @@ def test_a_loop_is_not_worth_more_than_the_branch_that_it_lies_in(tmp_path: Path
     (line,) = (one for one in said(TRIANGLES, tmp_path, Options()) if "take those" in one)
     assert "worth more" not in line
     assert "; remove this annotation; or that one, and this loop can be collected" in line
+
+
+ROWS = """
+__device__ __forceinline__ float along(const float *x, int from, int to) {
+    float s = 0;
+    while (from < to && x[from] > 0) s += sqrtf(x[from++]);
+    return s;
+}
+__global__ void k(const float *x, const int *row, float *out, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float s = x[i];
+        #pragma ccc while
+        for (int r = row[i]; r < row[i + 1]; ++r) s += INSIDE;
+        out[i] = s + along(x, row[n + i], i);
+    }
+}
+"""
+
+
+def test_a_loop_behind_one_that_calls_the_same_function_is_not_to_be_annotated(
+    tmp_path: Path,
+) -> None:
+    """The annotation would stand in the first one, too."""
+    options = Options(strategy=COLLECT)
+    (line,) = said(ROWS.replace("INSIDE", "along(x, r, row[r])"), tmp_path, options)
+    assert "; split the annotated loop in two, or remove the annotation; or ask for" in line
+    (line,) = said(ROWS.replace("INSIDE", "sinf(s) * r"), tmp_path, options)
+    assert "; annotate that loop, too, or split the annotated loop in two; or ask" in line
 
 
 FOUND = """

@@ -41,6 +41,7 @@ BEHIND = "what follows the loop in the iteration would have to run"
 """How a reason begins that is one of a loop behind another."""
 SPLIT = "split the annotated loop in two"
 REMOVE = "remove the annotation"
+TO_ANNOTATE = "annotate that loop, too", "annotate each loop that follows, too"
 _READS = "it reads an array that this one fills, and has to stay with it: remove this annotation"
 _ROLLED = (
     f"{ROLLED}; or where its function is called several times, put all of these calls into one "
@@ -136,8 +137,7 @@ def _as_told(
 
 
 def _to_mark(headers: Collection[str]) -> WayOut:
-    those = "that loop" if len(headers) == 1 else "each loop that follows"
-    return WayOut(f"annotate {those}, too", headers)
+    return WayOut(TO_ANNOTATE[len(headers) > 1], headers)
 
 
 def _to_remove(inside: Collection[Marker], headers: Collection[str]) -> list[WayOut]:

@@ -16,6 +16,7 @@ from ccc.analysis.paths.carried_values import (
     TOO_NARROW,
 )
 from ccc.analysis.paths.continuation import OF_ATOMIC
+from ccc.analysis.paths.followers import TO_ANNOTATE
 from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES, SUMS, SUMS_HINT, TO_SHARE
 from ccc.analysis.paths.leading_out import LEAVES_TURNS
 from ccc.analysis.paths.legality import AND_SO, OF_ONE
@@ -75,6 +76,8 @@ class Hint(Enum):
     RESTRICT_BOTH = auto()
     IF_APART = auto()
     """That what lanes look at is to be declared so, if nothing else leads there."""
+    TO_ANNOTATE = auto()
+    """That loops behind one are to be annotated, too."""
     INLINE = auto()
 
 
@@ -92,6 +95,7 @@ PATTERNS = {
     ),
     Hint.AND_SO: AND_SO.format(r"(\d+(?:, \d+)*)"),
     Hint.IF_APART: f"(?:, or, )?{re.escape(IF_APART)}(?:; else )?",
+    Hint.TO_ANNOTATE: rf"(?:{'|'.join(TO_ANNOTATE)}), or ([^;]*)",
     Hint.PARAMETERS: RESTRICT_ALL.format(r"(\d+(?: and \d+)+)"),
     Hint.INLINE: (
         "declare (?:it|the function) __forceinline__(?:, and call it directly|, in the same file)?"

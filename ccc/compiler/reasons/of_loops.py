@@ -130,6 +130,14 @@ def with_unrolled(asked: Inquiry) -> Inquiry:
     return asked if line is None else asked.advising_first(_UNROLLED.format(line.file, line.line))
 
 
+def of_same_function(asked: Inquiry) -> str | None:
+    """What to do about a loop behind one that holds another copy of it, of the same function: the
+    annotation would be that of both, and tasks go on from no loop that holds one."""
+    slot = asked.reason.slot(Hint.TO_ANNOTATE)
+    is_so = any(asked.suspects.is_called_for(asked.at, line) for line in asked.places[:1])
+    return f"{slot.given[0]}, or {REMOVE}" if slot and is_so else None
+
+
 def in_branch(asked: Inquiry) -> str | None:
     """What can be done about a jump in a branch of a loop."""
     directive = asked.suspects.jumps_in_branch(asked.at)
