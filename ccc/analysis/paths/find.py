@@ -22,6 +22,7 @@ from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.leading_out import ALWAYS_LEAVES, LEAVES, how_to_stay
 from ccc.analysis.paths.left_alone import left_alone
 from ccc.analysis.paths.legality import (
+    OutOfOrder,
     TurnsDepend,
     check_ends,
     check_independence,
@@ -36,6 +37,8 @@ from ccc.analysis.paths.locate import (
     extent,
     how_to_repeat,
     located,
+    outer_first,
+    those_on,
     what_became,
     without_first_turns,
 )
@@ -129,7 +132,7 @@ class _Examination:
     def examine_all(self, paths: Iterable[FoundPath]) -> None:
         """Outer paths first, since what an inner one has to do depends on whether they are
         collected."""
-        for path in sorted(paths, key=self._place_in_order):
+        for path in outer_first(paths, self.found, self.facts):
             if path in self.outcomes:
                 continue
             if isinstance(path, LeftPath):
@@ -139,19 +142,10 @@ class _Examination:
             else:
                 self.outcomes[path] = self.examine(path)
 
-    def _place_in_order(self, path: FoundPath) -> tuple[int, bool]:
-        """What of the innermost marked loop around a path belongs to it, most first: all that is
-        behind a branch may, where nvcc takes that for the loop's own."""
-        inside, marked = extent(path, self.facts), {one.entry for one in self.found if one.repeats}
-        if path.repeats:
-            marked.discard(path.entry)
-        around = (one for one in self.facts.loops if path.entry in one.blocks)
-        turn = next((one for one in around if one.header in marked), None)
-        return -len(inside & turn.blocks if turn else inside), not path.repeats
-
     def examine(self, path: FoundPath) -> Path | LeftPath:
         """The path with all that is to be known of it, or the reason why it is left."""
         loop: FoundLoop | None = None
+        placed: PlacedPath | None = None
         try:
             self._check_function(path)
             loop, turn = self._loops_around(path)
@@ -163,6 +157,9 @@ class _Examination:
             serving = (one for one in refusal.ways if tries and tries.serves(one, path))
             way = next(serving, None)
             return self.leave(path, refusal.with_way_out(way), loop)
+        except OutOfOrder as refusal:
+            more = self._or_without_branch(placed)
+            return self.leave(path, Refused(f"{refusal}{more}", refusal.ways), loop)
         except TurnsDepend as refusal:
             tries = self._trials
             lost = tries.lost_in_order(path, self.found, self.facts) if tries else None
@@ -337,14 +334,27 @@ class _Examination:
         """
         if self._trials is None:
             return ""
+        return which_to_remove(path, other, self._could_be(path, other), self.facts)
+
+    def _or_without_branch(self, path: PlacedPath | None) -> str:
+        """Which annotation could be removed as well where tasks of a path cannot take those of the
+        loop around along, since that lies in a branch."""
+        around = path.parent if path else None
+        branch = around.parent if around else None
+        if path is None or branch is None or branch.repeats or self._trials is None:
+            return ""
+        line = those_on([branch.marker.span.line])
+        return f"; or remove {line}" if self._could_be(path, branch) else ""
+
+    def _could_be(self, path: PlacedPath, other: Path) -> bool:
+        """Whether a path could be collected if another one were not."""
         if other.key not in self._without:
             without = {**self.excluded, other.key: "its annotation is removed"}
             trial = _Examination(self.facts, self.found, without, (), self.keeps_rest)
             trial._trials = None
             trial.examine_all(self.found)
             self._without[other.key] = trial.collected
-        could_be = any(one.key == path.key for one in self._without[other.key])
-        return which_to_remove(path, other, could_be, self.facts)
+        return any(one.key == path.key for one in self._without[other.key])
 
     def _carrying(self, path: PlacedPath) -> Path | None:
         """A path beside it, or around it, whose tasks carry those of the loop around."""

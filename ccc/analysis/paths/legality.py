@@ -230,6 +230,10 @@ def check_meetings(path: PlacedPath, facts: Facts) -> None:
             )
 
 
+class OutOfOrder(Refused):
+    """A task would have to wait no longer for what may use the same memory."""
+
+
 def check_order(
     path: PlacedPath, facts: Facts, serves: Callable[[Facts], bool] = lambda _: True
 ) -> None:
@@ -252,7 +256,7 @@ def check_order(
             supposed = facts.memory.apart.supposed(*chain.from_iterable(clashes))
             is_vain = supposed is not None and not serves(supposed)
             hint = "" if is_vain else apart_hint(clashes, facts)
-            raise Refused(
+            raise OutOfOrder(
                 f"it may access the same memory as {what}{at(there)}, which would no longer wait "
                 f"for it{at(here)}{_ways_out(around, blocks, hint, facts)}"
             )

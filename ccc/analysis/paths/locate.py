@@ -132,6 +132,22 @@ def extent(path: FoundPath, facts: Facts) -> frozenset[str]:
     return frozenset(label for label in dominated if label in facts.graph and label != EXIT)
 
 
+def outer_first(
+    paths: Iterable[FoundPath], found: Iterable[FoundPath], facts: Facts
+) -> list[FoundPath]:
+    """Paths by what of the innermost marked loop around them belongs to them, most first: all that
+    is behind a branch may, where nvcc takes that for the loop's own."""
+    marked = {one.entry for one in found if one.repeats}
+
+    def key(path: FoundPath) -> tuple[int, bool]:
+        inside, heads = extent(path, facts), marked - ({path.entry} if path.repeats else set())
+        around = (one for one in facts.loops if path.entry in one.blocks)
+        turn = next((one for one in around if one.header in heads), None)
+        return -len(inside & turn.blocks if turn else inside), not path.repeats
+
+    return sorted(paths, key=key)
+
+
 def annotated_loops(facts: Facts) -> list[FoundLoop]:
     """The natural loops that hold a ``for`` marker, inner before outer."""
     found: dict[str, FoundLoop] = {}

@@ -135,7 +135,7 @@ def _is_in_the_way(told: Sequence[IfMarked]) -> bool:
 def is_final(reason: str | None) -> bool:
     """Whether a reason leaves nothing to do but to remove an annotation, or what is not tried."""
     _, _, way_out = (reason or "").partition("; ")
-    is_to_go = not way_out or way_out.startswith("remove ")
+    is_to_go = not way_out or way_out.removeprefix("or ").startswith("remove ")
     return reason is not None and (is_to_go or reason.startswith(BEHIND))
 
 
