@@ -101,6 +101,11 @@ class Apart:
         begins = (one for pointers in found for one in pointers or ())
         return not any(one.is_loaded and one.name in read for one in begins)
 
+    def can_be_named(self, access: Instruction) -> bool:
+        """Whether it is one pointer that an access begins with: beside another one it may be but a
+        number, as a row's length in bytes, which no clause names."""
+        return len(self.origins.of_access(access) or ()) == 1
+
     def restricting(self, accesses: Iterable[Instruction]) -> str:
         """What a user can declare so that nobody may be taken to write what some accesses read, all
         of it; empty if it cannot be declared."""

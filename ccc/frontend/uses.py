@@ -90,6 +90,15 @@ def stored_to(bases: Iterable[Node], function: Node, *, is_plain: bool = False) 
     return [one for one in bases if one.start_byte in begins]
 
 
+def set_by_calls(function: Node) -> list[Node]:
+    """The objects that code calls to set what that gives, ``image(row, column) = 1``."""
+    places = (one.child_by_field_name(updates.CHANGES[one.type]) for one in
+              updates.assignments(function))  # fmt: skip
+    calls = (one for one in places if one is not None and one.type == "call_expression")
+    called = (one.child_by_field_name("function") for one in calls)
+    return [one for one in called if one is not None and one.type == "identifier"]
+
+
 def reads_alike(head: Node, loop: Node) -> bool:
     """Whether the head of a loop reads memory, and in all iterations at one place, as far as its
     text tells."""

@@ -36,6 +36,7 @@ from ccc.frontend.uses import (
     only_read,
     own_of,
     referred,
+    set_by_calls,
     stored_to,
     uninitialised,
 )
@@ -127,6 +128,8 @@ class Suspects(UpdatedVariables):
             return kept or [*here]
         plain = [*of_all(function, self._placement.root), *referred(function)]
         here = [node for node in plain if any(self._is_on(node, line) for line in places)]
+        if not here and is_store:
+            return [n for n in set_by_calls(function) if any(self._is_on(n, one) for one in places)]
         return (stored_to(here, function) if is_store else []) or here
 
     def called_there(

@@ -224,6 +224,22 @@ def test_where_turns_store_alike_no_pointer_is_told_to_be_restrict(tmp_path: Pat
     assert said(source, tmp_path, Options(strategy=COLLECT)) == []
 
 
+def test_what_is_set_by_a_call_has_a_name_but_no_clause(tmp_path: Path) -> None:
+    """The bytes of a row may be a pointer for all that is known."""
+    image = """struct Image { int *at; size_t step;
+    __device__ int &operator()(int r, int c) const { return ((int *)((char *)at + r * step))[c]; }
+};
+"""
+    source = image + SUMS.replace("int *z", "Image z").replace("z[d * n + i] = s", "sum += s")
+    source = source.replace("#pragma ccc while", "int sum = 0;\n#pragma ccc while", 1)
+    source = source.replace("if (x[i] > 0)", "if (x[i] > 0) {").replace(
+        "\n}\n", "z(i, n) = sum; }\n}\n"
+    )
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert 'may access the same memory as what follows the loop around it ("z", k.cu' in line
+    assert "; remove this annotation; or remove that on line 7; or ask for" in line
+
+
 def test_what_a_task_shares_with_what_follows_is_shown_on_both_sides(tmp_path: Path) -> None:
     line = behind(tmp_path, "int *x, int *y", "", read="x")
     assert 'what follows the loop around it ("z" or "x", k.cu:11, PTX line ' in line

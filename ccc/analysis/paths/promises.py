@@ -7,6 +7,7 @@ and no promise is spoken of that would not help.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.memory import NOTHING
@@ -51,7 +52,7 @@ def find_clashes(
     return sorted(found, key=lambda pair: memory.apart.could_be(*pair))
 
 
-def apart_hint(clashes: Iterable[tuple[Instruction, Instruction]], facts: Facts) -> str:
+def apart_hint(clashes: Sequence[tuple[Instruction, Instruction]], facts: Facts) -> str:
     """What to say about pointers, if that would tell all of some accesses apart."""
     apart = facts.memory.apart
     if not all(apart.could_be(*pair) for pair in clashes):
@@ -59,6 +60,8 @@ def apart_hint(clashes: Iterable[tuple[Instruction, Instruction]], facts: Facts)
     said = NOALIAS_BOTH
     if all(any(map(apart.may_be_restricted, pair)) for pair in clashes):
         said = RESTRICT_BOTH
+    elif not all(map(apart.can_be_named, chain.from_iterable(clashes))):
+        return ""
     return f"; or, if the pointers of both never lead to the same memory, {said}"
 
 
