@@ -188,6 +188,28 @@ def test_a_branch_around_takes_an_array_along(tmp_path: Path) -> None:
     assert any(hint in line for line in lines if ":8:1: " in line)
 
 
+def test_what_a_branch_holds_already_is_not_to_be_put_into_one(tmp_path: Path) -> None:
+    source = """__global__ void k(const float *x, const int *row, float *y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0.5f) {
+            float a[6], s = 0;
+            for (int k = 0; k < 6; ++k) a[k] = x[i + k];
+            int best = 0;
+#pragma ccc for variable
+            for (int k = row[i]; k < row[i + 1]; ++k) s += sqrtf(x[k]);
+            if (s > 1) best = row[i] % 6;
+            y[i] = a[best] * s;
+        }
+    }
+}
+"""
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert line.startswith("k.cu:9:1: ") and "code outside it (k.cu:12, PTX line " in line
+    assert "; remove this annotation, so that the branch on line 4 takes it all as one " in line
+
+
 def test_the_length_of_a_branch_is_told_to_be_without_the_loops_in_it(tmp_path: Path) -> None:
     (line,) = (one for one in said(WAVES, tmp_path, Options()) if ":10:1: " in one)
     assert "by its code besides the loop marked in it, some " in line

@@ -51,12 +51,8 @@ def hint_at_turns(
     path: CheckedPath, along: int, words: Collection[Word], others: Collection[FoundPath]
 ) -> str:
     """What to do about an array that may go with a task, but for its size or for other paths."""
-    around = path.parent
-    if around is not None and around.marker.kind in ARMS:
-        return (
-            f"; remove this annotation, so that the branch on line {around.marker.span.line} takes "
-            "it all as one task"
-        )
+    if whole := _left_to_branch(path):
+        return whole
     count = along.bit_count()
     alone = _alone(path, others) if others else ""
     besides = f"; besides, {alone}" if alone else ""
@@ -71,6 +67,25 @@ def hint_at_turns(
             f"{size} alignas(4){ints}{besides}"
         )
     return f"; {alone}" if words and alone else ""
+
+
+def _left_to_branch(path: CheckedPath) -> str:
+    """What serves where a branch that is a path holds all that uses an array."""
+    around = path.parent
+    if around is None or around.marker.kind not in ARMS:
+        return ""
+    return (
+        f"; remove this annotation, so that the branch on line {around.marker.span.line} takes it "
+        "all as one task"
+    )
+
+
+def hint_in_branch(path: CheckedPath, shared: int, facts: Facts) -> str:
+    """The same of some bytes that a path shares with other code, if that lies in the branch."""
+    around = path.parent.blocks if path.parent else frozenset[str]()
+    outside = {label for label in facts.graph if label not in around and label != EXIT}
+    used = facts.local.reads(outside) | facts.local.writes(outside)
+    return "" if shared & used else _left_to_branch(path)
 
 
 def hint_at_sharing(

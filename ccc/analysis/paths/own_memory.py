@@ -30,6 +30,7 @@ from ccc.analysis.paths.array_hints import (
     hint_at_rest,
     hint_at_sharing,
     hint_at_turns,
+    hint_in_branch,
     print_hint,
 )
 from ccc.analysis.paths.model import CheckedPath, FoundPath, PlacedPath, Refused, at
@@ -115,6 +116,8 @@ def _refuse_sharing(
         shared = mixed & (use.reads | use.writes)
         hint = hint_at_sharing(path, shared, words, others, facts)
         hint = hint_at_rest(path, words, others, facts) if is_of_rest else hint
+        used = local.reads(path.region) | local.writes(path.region)
+        hint = hint_in_branch(path, mixed & used, facts) or hint
     hint = print_hint(culprit, facts) or hint
     if is_of_rest:
         raise Refused(
