@@ -197,3 +197,31 @@ def test_what_turns_in_their_order_would_not_let_be_collected_is_to_be_marked_no
     followed = source.replace("KIND", "while")
     assert (said(followed, tmp_path, asked) == []) != is_lost
     assert said(followed.replace("#pragma ccc if", ""), tmp_path, asked) == []
+
+
+IN_A_BRANCH = """__global__ void a(const int *w, int *y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int s = w[i];
+#pragma ccc if
+        if (s > 9) {
+            OUTER
+            while (s % 3 != 0) { ++s;
+#pragma ccc while
+                while (s % 7 != 0) s += 2;
+            }
+        }
+        y[i] = s;
+    }
+}
+"""
+
+
+def test_in_a_branch_no_tasks_are_taken_along(tmp_path: Path) -> None:
+    """Marked "ccc while", that loop could be collected, but nothing that its turns need."""
+    (line,) = said(IN_A_BRANCH.replace("OUTER", ""), tmp_path, Options(strategy=COLLECT))
+    assert f";); {MARK}, in place of this annotation; else remove this annotation" in line
+    for kind in ("while", "for variable"):
+        source = IN_A_BRANCH.replace("OUTER", f"\n#pragma ccc {kind}\n")
+        (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+        assert ";); remove this annotation, so that the loop around it may be collected" in line

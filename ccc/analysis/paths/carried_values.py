@@ -161,10 +161,11 @@ def _way_by_its_loop(path: CheckedPath, maker: Instruction, facts: Facts) -> str
     if needs_no_tasks(path.turn, path.loop.loop, facts):
         by = operation_of(maker, path.turn, facts)
         return f"{WHOLE}, with a reduction of that value by {by}; or " if by else ""
-    if path.parent.keeps_first:
+    if path.parent.keeps_first or path.parent.parent is not None:  # no tasks are taken along
         return ""
+    kind = "loop" if path.repeats else "branch"
     return (
-        f"{as_while(path.parent.marker)}, so that this branch can be collected in it, which "
+        f"{as_while(path.parent.marker)}, so that this {kind} can be collected in it, which "
         "gains only where lanes need different numbers of its turns; or "
     )
 

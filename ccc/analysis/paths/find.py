@@ -252,7 +252,7 @@ class _Examination:
         found = [*left(self.found), *marked]
         trial = _Examination(facts, found, self.excluded, (), self.keeps_rest)
         if not removed:
-            trial.outcomes = dict(self.outcomes)
+            trial.outcomes, trial.loops = dict(self.outcomes), self.loops
         trial.collected = left(self.collected)
         trial._checked, trial._left_loops = self._checked, dict(self._left_loops)
         trial._invariant_stores = self._invariant_stores
