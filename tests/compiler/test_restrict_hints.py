@@ -10,7 +10,7 @@ from saying import said
 from ccc.analysis.paths.carried_values import AS_WHILE
 from ccc.options import COLLECT, Options
 
-TAKEN_ALONG = f"{AS_WHILE}, so that tasks take along what follows it"
+TAKEN_ALONG = f"{AS_WHILE}, so that tasks take along what follows it, or remove this annotation"
 pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
 
 TYPES = """struct Lists { int *next, *value, *last; };
@@ -388,7 +388,7 @@ DENSE = """__global__ void __launch_bounds__(64) k(
 
 def test_restrict_is_not_told_where_nothing_would_be_left(tmp_path: Path) -> None:
     line, *_ = said(DENSE.replace(" R ", " "), tmp_path, Options(strategy=COLLECT))
-    assert '; mark that loop "ccc while", without the reduction, so that tasks take' in line
+    assert '; remove this annotation, or mark that loop "ccc while", without the reduction' in line
     assert "__restrict__" not in line
     restricted = DENSE.replace(" R ", " __restrict__ ")
     line, *_ = said(restricted, tmp_path, Options(strategy=COLLECT))

@@ -36,7 +36,7 @@ from ccc.analysis.paths.parting import (
     meetings,
 )
 from ccc.analysis.paths.promises import apart_hint, find_clashes
-from ccc.analysis.paths.reductions import register_at
+from ccc.analysis.paths.reductions import declared_operations, register_at
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
 from ccc.ptx.barriers import waits_for_the_block
@@ -287,7 +287,10 @@ def _ways_out(around: Path, blocks: Collection[str], apart: str, facts: Facts) -
     be told ``apart``; only that where these may be able to stand elsewhere, or be independent."""
     is_variable = around.marker.kind == "variable"
     if is_variable and not around.keeps_first:
-        return f"; {as_while(around.marker)}, so that tasks take along what follows it{apart}"
+        taken = f"{as_while(around.marker)}, so that tasks take along what follows it"
+        if declared_operations(around.marker):  # by which its turns may be shared out
+            return f"; {LEAVE_IT}, or {taken}{apart}"
+        return f"; {taken}, or {LEAVE_IT}{apart}"
     webs = frozenset[Register]().union(*(a.registers for a in around.loop.accumulators))
     if not is_variable and (blocks is not around.rest or not hands_on(around, webs, facts)):
         return apart
