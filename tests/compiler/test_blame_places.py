@@ -206,7 +206,8 @@ def test_what_a_branch_holds_already_is_not_to_be_put_into_one(tmp_path: Path) -
 }
 """
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
-    assert line.startswith("k.cu:9:1: ") and "code outside it (k.cu:12, PTX line " in line
+    assert line.startswith("k.cu:9:1: ")
+    assert "code outside it (k.cu:12, PTX line " in line
     assert "; remove this annotation, so that the branch on line 4 takes it all as one " in line
 
 

@@ -65,8 +65,10 @@ def test_a_branch_that_each_turn_takes_lies_in_its_loop(tmp_path: Path) -> None:
 }
 """
     loop, branch = said(source, tmp_path, Options(strategy=COLLECT))
-    assert loop.startswith("k.cu:6:") and branch.startswith("k.cu:8:")
-    assert INSIDE in branch and "do first what is said of that loop; where" in branch
+    assert loop.startswith("k.cu:6:")
+    assert branch.startswith("k.cu:8:")
+    assert INSIDE in branch
+    assert "do first what is said of that loop; where" in branch
 
 
 IN_A_ROW = """#pragma ccc grid_stride

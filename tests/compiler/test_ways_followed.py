@@ -72,6 +72,33 @@ def test_a_loop_behind_one_that_calls_the_same_function_is_not_to_be_annotated(
     assert "; annotate that loop, too, or split the annotated loop in two; or ask" in line
 
 
+ROOTS = """
+__device__ int root(const int *__restrict__ p, int v) {
+    #pragma ccc while
+    while (p[v] != v) v = p[v];
+    return v;
+}
+__global__ void k(const int *__restrict__ p, const int *__restrict__ e, float *out, int n) {
+    float sum = 0;
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int a = root(p, e[i]), b = root(p, e[n + i]);
+        sum += sqrtf(a * b);
+    }
+    out[threadIdx.x] = sum;
+}
+"""
+
+
+def test_what_serves_the_last_of_two_calls_serves_the_first_one(tmp_path: Path) -> None:
+    options = Options(strategy=COLLECT)
+    (line,) = said(ROOTS, tmp_path, options)
+    assert "; do first what is said of the copy that follows; or where its function is" in line
+    assert "say so on the loop of line 9: reduction(+: sum)" in line
+    source = ROOTS.replace("ccc for", "ccc for reduction(+: sum)")
+    assert said(source, tmp_path, options) == []
+
+
 FOUND = """
 struct T { int l, r, key; };
 #pragma ccc recursion

@@ -99,10 +99,8 @@ def test_a_copy_by_unrolling_is_none_where_the_loop_around_is_marked(tmp_path: P
         ": a copy of this loop follows it in the iteration, of another turn of a loop around it or"
         in line
     )
-    assert (
-        '; mark each loop around it that nvcc has unrolled "ccc for", if its turns are independent,'
-        ' or else "ccc while"; or where its function is called several times, put all of' in line
-    )
+    assert "; do first what is said of the copy that follows; or where its function is" in line
+    assert told(tmp_path, "#pragma ccc for reduction(+: s)") == []
 
 
 WINDOWS = """__global__ void __launch_bounds__(128) k(const int *x, int *y, int n) {

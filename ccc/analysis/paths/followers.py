@@ -43,9 +43,9 @@ SPLIT = "split the annotated loop in two"
 REMOVE = "remove the annotation"
 TO_ANNOTATE = "annotate that loop, too", "annotate each loop that follows, too"
 _READS = "it reads an array that this one fills, and has to stay with it: remove this annotation"
-_ROLLED = (
-    f"{ROLLED}; or where its function is called several times, put all of these calls into one "
-    'branch marked "ccc if", in place of this annotation'
+_CALLS = (
+    "; or where its function is called several times, put all of these calls into one branch "
+    'marked "ccc if", in place of this annotation'
 )
 _OF_CALL = "a copy of this one, of another call, that is not collected"
 
@@ -91,7 +91,10 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
     headers = [one.header for one in facts.loops if one.blocks in outermost]
     if path.marker in markers:
         is_call = path.marker.kind == "recursion"
-        why, hint = (_OF_CALL, f"; {TOLD_FIRST} that") if is_call else ("", f"; {_ROLLED}")
+        why, hint = (_OF_CALL, f"; {TOLD_FIRST} that") if is_call else ("", f"; {ROLLED}{_CALLS}")
+        behind = [one.header for one in facts.loops if one.blocks in without]
+        if not is_call and not any(one.entry in behind for one in collected):
+            hint = f"; {TOLD_FIRST} the copy that follows{_CALLS}"
     elif any(one.marker in markers for one in collected):
         why, hint = "to which tasks cannot go on from within a branch", "; remove this annotation"
     elif markers:
