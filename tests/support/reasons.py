@@ -20,7 +20,9 @@ FILES = (
     ),
 )
 CALLED = {
-    **dict.fromkeys(("Refused", "HandedOn", "LoopBehind", "TurnsDepend", "NotRepresentable"), 0),
+    **dict.fromkeys(
+        ("Refused", "HandedOn", "LoopBehind", "OutOfOrder", "TurnsDepend", "NotRepresentable"), 0
+    ),
     "_refuse_all": 1,
 }
 """What is called with a reason, and which argument that is."""

@@ -368,8 +368,11 @@ def check_independence(path: CheckedPath, invariant_stores: InvariantStores, fac
             if also:
                 too = AND_SO.format(", ".join(str(one.span.line) for one in also))
                 advice = EACH_IN_A_VARIABLE
-        told = f"all {what}s of the loop {_SAME_MEMORY}{at(shared)}{too}; {advice}"
-        raise TurnsDepend(told + _IN_ORDER) if what == "turn" else Refused(told)
+        if what == "turn":
+            raise TurnsDepend(
+                f"all turns of the loop {_SAME_MEMORY}{at(shared)}{too}; {advice}{_IN_ORDER}"
+            )
+        raise Refused(f"all {what}s of the loop {_SAME_MEMORY}{at(shared)}{too}; {advice}")
 
 
 def _kept(shared: Instruction, what: str, stores: InvariantStores, path: CheckedPath) -> str:

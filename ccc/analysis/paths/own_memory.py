@@ -25,6 +25,7 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.local_memory import Edge, Word
 from ccc.analysis.paths.array_hints import (
+    ALL_INTO_BRANCH,
     MOST_WORDS,
     handed_on,
     hint_at_rest,
@@ -117,7 +118,8 @@ def _refuse_sharing(
         hint = hint_at_sharing(path, shared, words, others, facts)
         hint = hint_at_rest(path, words, others, facts) if is_of_rest else hint
         used = local.reads(path.region) | local.writes(path.region)
-        hint = hint_in_branch(path, mixed & used, facts) or hint
+        if ALL_INTO_BRANCH in hint:
+            hint = hint_in_branch(path, mixed & used, facts) or hint
     hint = print_hint(culprit, facts) or hint
     if is_of_rest:
         raise Refused(
