@@ -367,7 +367,7 @@ def test_a_loop_that_is_to_be_marked_otherwise_loses_its_reduction(tmp_path: Pat
     """Else that is told not to belong there."""
     for text, why in ((INSIDE, "this branch"), (INSIDE.replace("__restrict__", ""), "tasks take")):
         (line,) = said(text, tmp_path, Options(strategy=COLLECT))
-        assert f'; mark that loop "ccc while", without the reduction, so that {why}' in line
+        assert f'mark that loop "ccc while", without the reduction, so that {why}' in line
     text = INSIDE.replace("for variable reduction(^: in)", "while")
     assert said(text, tmp_path, Options(strategy=COLLECT)) == []
 

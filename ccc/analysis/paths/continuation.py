@@ -92,9 +92,13 @@ def choose_continuation(
     _check_places(checked, facts)
     if not continuation:
         return checked
-    check_meetings(checked, facts)  # whatever else is in the way: that would not help
+    # Whatever else is in the way would not help, unless that fetches the next iteration.
+    if not any(one.name == "atom" for one in rest):
+        check_meetings(checked, facts)
     _check_rest(checked, collected, facts)
-    return _continued(checked, inner, webs, fetches, facts)
+    continued = _continued(checked, inner, webs, fetches, facts)
+    check_meetings(continued, facts)
+    return continued
 
 
 def _continued(
