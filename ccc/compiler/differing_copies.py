@@ -62,11 +62,11 @@ def _served(text: str | None) -> str | None:
 
 
 def _losing(text: str | None, useful: Collection[int]) -> str | None:
-    """What is said of another annotation that is to go says that this one serves other copies."""
+    """What is said of another annotation that is to go says that this one serves."""
 
     def told(found: re.Match[str]) -> str:
         lines = {int(number) for number in re.findall(r"\d+", found[0])}
-        return found[0] if lines.isdisjoint(useful) else f"{found[0]}, which serves other copies"
+        return found[0] if lines.isdisjoint(useful) else f"{found[0]}, which serves"
 
     return text and _OTHERS.sub(told, text)
 

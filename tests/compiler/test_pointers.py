@@ -55,7 +55,7 @@ def test_a_pointer_is_named_however_a_place_behind_it_is_written(
 ) -> None:
     line = said(PROBED.replace("PLACE", place), tmp_path, Options(strategy=COLLECT))[0]
     assert 'look at what others may write ("key", k.cu:7, PTX line' in line
-    assert 'declare that "__restrict__"' in line
+    assert 'declare "key" "__restrict__"' in line
 
 
 WALK = """\

@@ -219,7 +219,10 @@ def test_where_turns_store_alike_no_pointer_is_told_to_be_restrict(tmp_path: Pat
     (line,) = said(SUMS, tmp_path, Options(strategy=COLLECT))
     assert 'may access the same memory as the other turns of the loop around it ("z", k.cu' in line
     independent = 'if the turns are independent, mark the loop around it "ccc for variable"; else '
-    assert f"; {independent}remove this annotation; or remove that on line 4; or ask for" in line
+    assert (
+        f"; {independent}remove this annotation; or remove that on line 4, which serves; or ask for"
+        in line
+    )
     source = SUMS.replace("#pragma ccc if\n", "")
     assert said(source, tmp_path, Options(strategy=COLLECT)) == []
 
@@ -237,7 +240,7 @@ def test_what_is_set_by_a_call_has_a_name_but_no_clause(tmp_path: Path) -> None:
     )
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
     assert 'may access the same memory as what follows the loop around it ("z", k.cu' in line
-    assert "; remove this annotation; or remove that on line 7; or ask for" in line
+    assert "; remove this annotation; or remove that on line 7, which serves; or ask for" in line
 
 
 def test_what_a_task_shares_with_what_follows_is_shown_on_both_sides(tmp_path: Path) -> None:
