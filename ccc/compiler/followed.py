@@ -47,6 +47,11 @@ def followed(remarks: Remarks, again: Callable[[Mapping[str, Reannotated]], Rema
     return {name: _Follower(mine, of_kernel(name)).told() for name, mine in remarks.items()}
 
 
+def may_serve_alone(remarks: Remarks) -> bool:
+    """Whether there may be paths that serve once others are gone: what is left is not known yet."""
+    return any(1 < len(_left(mine)) <= MOST_FOLLOWED for mine in remarks.values())
+
+
 def as_it_came(remarks: Remarks) -> Remarks:
     """The remarks, none of which speaks of what serves without it, and does not after all."""
 

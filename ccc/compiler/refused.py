@@ -62,11 +62,11 @@ def held_by(loop: Annotation, annotations: Sequence[Annotation]) -> list[int]:
 
 
 def _serves(loop: Annotation, paths: Collection[Span], remarks: Remarks, marked: str) -> bool:
-    """Whether some of the paths were transformed where a loop is, such as those of functions that
+    """Whether some of the paths that serve do so where a loop is, such as those of functions that
     were inlined into it."""
     around = standing(marked).around(loop.id)
     told = [remark for name in around for remark in remarks.get(name, ())]
-    return any(remark.applied and remark.position in paths for remark in told)
+    return any((one.applied or one.serves_alone) and one.position in paths for one in told)
 
 
 @lru_cache(maxsize=1)

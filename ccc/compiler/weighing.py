@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ccc.compiler.followed import followed
+from ccc.compiler.followed import followed, may_serve_alone
 from ccc.compiler.launchable import Launchable, keep_launchable
 from ccc.compiler.registers import Assembler, resources_of, target_of
 from ccc.errors import CccError
@@ -85,7 +85,8 @@ def _settled(
     """What comes of a module, and what it was made with: all that is known of its registers."""
     assembler, tried, keeping = known.assembler, dict(known.tried), set(known.keeping)
     result = transformed(tried=tried, keeping=keeping)
-    known.foresee(result.remarks)
+    if not may_serve_alone(result.remarks):
+        known.foresee(result.remarks)
     new = [name for name in result.remarks if name not in tried]
     more = _tried(ptx, result, assembler, new)
     if close := [name for name in _close(result.remarks) if name in new]:

@@ -36,7 +36,7 @@ BY_POINTER = "a function called by a pointer"
 SO_FAR = "as far as is known"
 """Where nobody has told lanes or turns: what is expected of two cases is no bound."""
 REMOVE = "remove the annotation"
-GATHERED = f"{REMOVE}: the branch on line {{}}, in which it stands, gathers the lanes that begin it"
+GATHERED = f"{REMOVE}: all that differs from lane to lane is who takes the branch on line {{}}"
 MARK_REST = (
     'it is the rest of the iteration that is long: put that into a branch "if (!(...))", and the '
     "annotation before it"

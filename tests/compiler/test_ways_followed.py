@@ -303,7 +303,24 @@ def test_a_branch_gains_though_a_loop_in_it_is_left(tmp_path: Path) -> None:
     even = IN_THE_WAY.replace("                if (best < 1) break;\n", "")
     (loop,) = said(even, tmp_path, Options())
     assert loop.startswith("k.cu:10:13: remark: ")
-    assert "; remove the annotation: the branch on line 7, in which it stands, gathers" in loop
+    assert (
+        "; remove the annotation: all that differs from lane to lane is who takes the branch on line 7"
+        in loop
+    )
+
+
+def test_a_branch_of_a_function_that_is_inlined_keeps_the_loop_around(tmp_path: Path) -> None:
+    head, body = IN_THE_WAY.split("        float v = x[i];\n")
+    inner, tail = body.split("        y[i] = v;\n")
+    function = f"""
+__device__ float f(const float2 *__restrict__ at, float v, int m, int w) {{
+{inner}
+    return v;
+}}
+"""
+    source = f"{function}{head}        y[i] = f(at, x[i], m, w);\n{tail}"
+    (loop,) = said(source, tmp_path, Options())
+    assert "; remove this annotation: that on line 3 serves without it [in k]" in loop
 
 
 NEAREST = """
