@@ -6,13 +6,15 @@ import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ccc.errors import CccError, Span
 from ccc.ir.markers import DIRECTIVES, LABEL, WHOLE_KERNEL, Marker
-from ccc.ir.reannotated import Reannotated
 from ccc.options import COLLECT, Request
 from ccc.version import VERSION
+
+if TYPE_CHECKING:
+    from ccc.ir.reannotated import Reannotated
 
 Report = dict[str, Any]
 """JSON, as docs/annotations.md describes it."""
