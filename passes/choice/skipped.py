@@ -35,4 +35,8 @@ def _skipped(path: Path, kernel: Kernel) -> Path | None:
         return {*graph.successors(label)} & path.turn.blocks - {path.join, path.turn.header}
 
     blocks = frozenset(reachable(inside, {entry}))
-    return replace(path, entry=entry, blocks=blocks)
+    own = path.marker  # what is said of its share holds for the others; what is asked for, for none
+    clauses = {name: text for name, text in own.clauses.items() if name != "strategy"}
+    kind = "then" if own.kind == "else" else "else"
+    marker = replace(own, kind=kind, clauses=clauses)
+    return replace(path, entry=entry, blocks=blocks, marker=marker)
