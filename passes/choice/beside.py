@@ -48,10 +48,6 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
         chosen.gathers = _line_of_gathering(path, every)
         chosen.copies = copies.get(path.marker.identifier, 1)
         chosen.is_wanted |= is_around or path.key in wanted or path.marker.identifier in refused
-        is_together = chosen.cost.lanes.agree and not path.repeats
-        # Also where the loop around is handed on, or whatever others gain.
-        is_idle = (bool(chosen.by_itself) or is_together) and chosen.is_little
-        chosen.is_wanted |= not is_idle and any(path.marker.identifier != key[0] for key in advised)
 
 
 def _line_of_gathering(path: Path, every: Mapping[Path, Chosen]) -> int | None:

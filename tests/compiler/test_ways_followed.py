@@ -425,3 +425,21 @@ def test_a_break_that_asks_for_what_the_path_makes_is_told(tmp_path: Path) -> No
     assert 'let no "break" or "return" behind the path' in denied
     assert "; let strategy(tile(3)) apply, as is told of that, or remove the annotation" in left
     assert said(VISIBLE.replace("BREAK", ""), tmp_path, Options()) == []
+
+
+def test_no_left_branch_is_told_without_a_way_out(tmp_path: Path) -> None:
+    """Whatever is advised of a branch in another loop."""
+    loop = """    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        #pragma ccc if
+        if (x[i] > 0) y[i] = WORK;
+    }
+"""
+    long = loop.replace("WORK", "tanhf(x[i]) * powf(x[i] + 1, 0.3f)")
+    source = f"""__global__ void k(const float *x, float *y, int n) {{
+{loop.replace("WORK", "x[i] + 1")}    __syncthreads();
+{long}}}
+"""
+    first, second = said(source, tmp_path, Options())
+    assert " insists [in k]" in second
+    assert "; remove the annotation [in k]" in first

@@ -263,10 +263,12 @@ class _Examination:
         """What may have become of a loop that is none any more, and what to do."""
         markers = [m for block in self.facts.function.blocks for m in block.markers]
         loops = [one for one in markers if one.kind == "for"]
-        if loops:
-            return what_became(loops)
-        if any(one.kind in WHOLE_KERNEL for one in markers):
+        left = {one.marker for one in self.loops.values()}
+        gone = [one for one in loops if one not in left]
+        if not gone and any(one.kind in WHOLE_KERNEL for one in markers):
             return ", since its kernel is left as it was"
+        if loops:
+            return what_became(gone or loops)
         return f"; {how_to_repeat(path.marker, self.found, self.facts)}"
 
     def _other_cases_lie_in_a_loop(self, path: FoundPath) -> bool:
