@@ -427,6 +427,7 @@ def test_a_break_that_asks_for_what_the_path_makes_is_told(tmp_path: Path) -> No
     assert said(VISIBLE.replace("BREAK", ""), tmp_path, Options()) == []
 
 
+@pytest.mark.usefixtures("all_headers")
 def test_no_left_branch_is_told_without_a_way_out(tmp_path: Path) -> None:
     """Whatever is advised of a branch in another loop."""
     loop = """    #pragma ccc for
