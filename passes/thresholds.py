@@ -170,6 +170,9 @@ FEW_ITERATIONS = 2
 ``ccc bench --calibrate`` on an H200 (2026-11-28), batches of three, 64 operations that four lanes
 do, 1, 2, 3, 4, 8 and 16 iterations: 0.68, 1.01, 1.37, 1.36, 1.80 and 1.96 times as fast. On the
 emulator (2026-11-27), 1, 2 and 4: one lane 0.56, 0.80, 1.09, and 13 lanes 0.58, 1.02, 1.10."""
+TOO_FEW = 8
+"""A branch of fewer machine instructions gains nothing, however few lanes take it: to ask in each
+iteration who does takes as many."""
 OF_A_JUMP = 4
 """The most instructions of a branch that does nothing but end the iteration: what it hands on may
 have to be copied."""

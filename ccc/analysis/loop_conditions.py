@@ -30,6 +30,7 @@ class LoopConditions:
         self.body = [i for label in sorted(loop.blocks) for i in facts.blocks[label].instructions]
         self.makers: dict[Register | str, list[Instruction]] = {}
         self._writers: dict[Instruction, Sequence[Instruction]] = {}
+        self._same_writers: dict[tuple[Instruction, ...], Sequence[Instruction]] = {}
         for label in sorted(loop.blocks):
             for instruction in facts.blocks[label].instructions:
                 made: list[Register | str] = [*instruction.defined(), *_results(instruction)]
@@ -62,14 +63,29 @@ class LoopConditions:
         made of most of it.
         """
         made_of: dict[Register | str, list[Register | str]] = {}
-        worklist = []
+        worklist: list[Register | str] = []
+        memory: dict[int, str] = {}  # names for what is written, for many loads once
+
+        def is_carried(instruction: Instruction) -> bool:
+            return not self.carried.isdisjoint(instruction.used())
+
+        def through(writers: Sequence[Instruction]) -> str:
+            if (name := memory.get(id(writers))) is None:
+                name = memory[id(writers)] = f"memory {len(memory)}"
+                if any(one.effects & Effect.CALL and is_carried(one) for one in writers):
+                    worklist.append(name)
+                for source in self._through_memory(writers):
+                    made_of.setdefault(source, []).append(name)
+            return name
+
         for name, makers in self.makers.items():
             for maker in makers:
-                calls = (i for i in self.written_for(maker) if i.effects & Effect.CALL)
-                if any(not self.carried.isdisjoint(i.used()) for i in (maker, *calls)):
+                if is_carried(maker):
                     worklist.append(name)
-                for source in self.sources(maker):
+                for source in self._at_once(maker):
                     made_of.setdefault(source, []).append(name)
+                if writers := self.written_for(maker):
+                    made_of.setdefault(through(writers), []).append(name)
         found = set(worklist)
         while worklist:
             more = set(made_of.get(worklist.pop(), ())) - found
@@ -223,26 +239,39 @@ class LoopConditions:
         found: set[Instruction] = set()
         worklist = list(registers)
         seen: set[Register | str] = set()
+        written: set[int] = set()
         while worklist:
             if (one := worklist.pop()) in seen:
                 continue
             seen.add(one)
             for maker in self.makers.get(one, ()):
-                if maker not in found and maker not in but:
-                    writers = self.written_for(maker)
-                    found |= {maker, *(one for one in writers if one.effects & Effect.CALL)}
-                    worklist += self.sources(maker)
+                if maker in found or maker in but:
+                    continue
+                found.add(maker)
+                worklist += self._at_once(maker)
+                writers = self.written_for(maker)
+                if id(writers) not in written:
+                    written.add(id(writers))
+                    found |= {one for one in writers if one.effects & Effect.CALL}
+                    worklist += self._through_memory(writers)
         return found
 
     def sources(self, maker: Instruction) -> Iterator[Register | str]:
-        """The registers, and the variables of a call, that an instruction makes its result from.
+        """The registers, and the variables of a call, that an instruction makes its result from, be
+        it through memory."""
+        yield from self._at_once(maker)
+        yield from self._through_memory(self.written_for(maker))
 
-        A call that may have written what it reads was told what to write, or finds it in memory.
-        """
+    def _at_once(self, maker: Instruction) -> Iterator[Register | str]:
+        """The registers, and the variables of a call, that an instruction makes its result from."""
         yield from maker.used()
         if maker.space == "param":
             yield from (symbol.name for symbol in maker.symbols())
-        for writer in self.written_for(maker):
+
+    def _through_memory(self, writers: Iterable[Instruction]) -> Iterator[Register | str]:
+        """The same of what it reads, by what may have written that: a call was told what to write,
+        or finds it in memory."""
+        for writer in writers:
             yield from writer.used()
             for one in self.written_for(writer) if writer.effects & Effect.CALL else ():
                 yield from one.used()
@@ -272,7 +301,8 @@ class LoopConditions:
     def written_for(self, load: Instruction) -> Sequence[Instruction]:
         """What of the loop may write what a load or a call reads, which is looked for once."""
         if load not in self._writers:
-            self._writers[load] = self._writers_of(load)
+            writers = tuple(self._writers_of(load))
+            self._writers[load] = self._same_writers.setdefault(writers, writers)
         return self._writers[load]
 
     @cached_property

@@ -8,11 +8,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ccc.analysis.facts import Facts
 from ccc.analysis.paths.continuation import TOO_SHORT
+from ccc.analysis.paths.locate import extent
 from ccc.analysis.paths.model import LeftPath
 from ccc.compiler.advice import parts_of
 from ccc.diagnostics import without_idle_copies
+from ccc.passes.choice.work import work_of_blocks
 from ccc.passes.strategies.leave import LEAVE
+from ccc.passes.thresholds import TOO_FEW
 from ccc.pipeline import PathRecord, Record
 from ccc.remark import SERVES, Remark, of_arm
 
@@ -39,14 +43,28 @@ def short_ones_need_nothing(
         yield replace(remark, reason=None, strategy=LEAVE.name, advice=told) if told else remark
 
 
-def in_vain_by_default(records: Sequence[Record], remarks: Sequence[Remark]) -> Iterator[Remark]:
-    """The remarks, where nobody insists; of a short path no clause is offered, with which it would
-    be left as too short."""
+def in_vain_by_default(
+    records: Sequence[Record], remarks: Sequence[Remark], facts: Facts
+) -> Iterator[Remark]:
+    """The remarks, where nobody insists; of a short path nothing is advised after which it would be
+    left as too short."""
     for record, remark in zip(records, remarks, strict=True):
         told = remark.reason or ""
-        is_vain = _is_short(record) and not remark.is_asked and told.endswith(f"; else {TOO_SHORT}")
-        reason = f"{parts_of(told)[0]}; {TOO_SHORT}" if is_vain else remark.reason
+        ends = told.endswith(f"; else {TOO_SHORT}") and _is_short(record)
+        is_vain = not remark.is_asked and (ends or _has_too_few(record, facts))
+        reason = f"{parts_of(told)[0]}; {TOO_SHORT}" if told and is_vain else remark.reason
         yield replace(remark, reason=reason)
+
+
+def _has_too_few(record: Record, facts: Facts) -> bool:
+    """Whether a branch in an annotated loop has so few instructions that no lanes make it gain."""
+    path = record.path if isinstance(record, PathRecord) else None
+    if not isinstance(path, LeftPath) or path.repeats or path.loop is None:
+        return False
+    blocks = extent(path, facts) & path.loop.loop.blocks
+    if any(one.header in blocks for one in facts.loops):
+        return False
+    return work_of_blocks(blocks, facts, path.entry).instructions < TOO_FEW
 
 
 def _is_short(record: Record) -> bool:

@@ -255,7 +255,7 @@ class _Rewriting:
         is_called = self.context.is_called(function)
         remarks = [advised(one, kernel.annotations, is_called=is_called) for one in records]
         if kernel.options.strategy == AUTO:
-            remarks = [*in_vain_by_default(records, remarks)]
+            remarks = [*in_vain_by_default(records, remarks, kernel.facts)]
         remarks = with_ways_out(remarks, loops_around(remarks))
         remarks = with_others_in_mind([*short_ones_need_nothing(records, remarks)])
         told = tuple(zip((one.marker for one in records), remarks, strict=True))

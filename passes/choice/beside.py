@@ -31,7 +31,7 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
         for chosen in mine:
             chosen.common = common
             chosen.crowded = crowded
-            chosen.is_wanted = serves
+            chosen.is_wanted = chosen.serves = serves
     missed = [one for one in kernel.records if one.reason and not one.remark.has_vanished]
     refused = {one.marker.identifier for one in missed}
     entries = {one.path.entry for one in missed}

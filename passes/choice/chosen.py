@@ -88,6 +88,7 @@ class Chosen:
         crowded: the strategies whose stacks do not fit for another path of the annotation.
         is_wanted: whether the annotation serves all the same, since something else is told to be
             missing, or since another path needs it, or is worth it.
+        serves: whether the annotation may gain with other paths.
         instead: what is to be done where nothing is gained.
         gathers: the line of the branch around a loop that all who begin it go round as often.
         waits: whether the loop as it was waits for memory, and not for lanes.
@@ -111,6 +112,7 @@ class Chosen:
     copies: int = 1
     crowded: Collection[str] = ()
     is_wanted: bool = False
+    serves: bool = False
     instead: str = REMOVE
     gathers: int | None = None
     waits: bool = False
@@ -328,13 +330,18 @@ class Chosen:
         loses |= self.is_little and not self.is_known
         instead = "" if self.is_wanted else self.instead
         if loses and self._is_empty:
-            return instead
+            return instead or self._if_nothing_else
         if not (loses and self.is_known):
             tell = "" if self.is_known else self._to_tell(name)
             ways = [instead if self.is_little else "", tell, "" if loses else insist]
-            return ", or ".join(filter(None, ways))
+            return ", or ".join(filter(None, ways)) or self._if_nothing_else
         slower = round(self.considered[name], 2) < 1 or not self._serves_all(name)
         return f"strategy({name}) {LOSES if slower else ANYWAY}"
+
+    @property
+    def _if_nothing_else(self) -> str:
+        """What is told where nothing would help, unless the annotation serves other paths."""
+        return "" if self.serves else self.instead
 
     def _to_tell(self, name: str) -> str:
         """How to tell what is not known, if that may help: for what gains nothing with a few lanes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ccc.analysis.cfg import reachable
+from ccc.analysis.paths.locate import extent
 from ccc.analysis.paths.model import Path
 from ccc.passes.choice.chosen import LEAVE
 from ccc.passes.choice.search import StrategySearch
@@ -26,15 +27,17 @@ def _skipped(path: Path, kernel: Kernel) -> Path | None:
     """The way that lanes go which do not take a path, up to where both meet, as a path."""
     graph = kernel.facts.graph
     before = [label for label in graph.predecessors(path.entry) if label not in path.blocks]
-    others = {one for label in before for one in graph.successors(label)} - {path.entry, path.join}
-    entry = next(iter(sorted(others & path.turn.blocks)), None)
-    if entry is None:
-        return None
+    ways = {one for label in before for one in graph.successors(label)} - {path.entry, path.join}
+    if len(before) != 1 or len(ways) != 1 or not ways <= path.turn.blocks:
+        return None  # other ways lead here, too
+    (entry,) = ways
 
     def inside(label: str) -> set[str]:
         return {*graph.successors(label)} & path.turn.blocks - {path.join, path.turn.header}
 
     blocks = frozenset(reachable(inside, {entry}))
+    others = (one.path for one in kernel.records if one.path.entry in blocks)
+    blocks = blocks.difference(*(extent(one, kernel.facts) for one in others)) | {entry}
     own = path.marker  # what is said of its share holds for the others; what is asked for, for none
     clauses = {name: text for name, text in own.clauses.items() if name != "strategy"}
     kind = "then" if own.kind == "else" else "else"

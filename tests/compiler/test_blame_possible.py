@@ -423,7 +423,7 @@ __global__ void jumps(unsigned *table, const unsigned *keys, int n) {
 
 CASES = [
     ("queue", ["iterations that need what others write", ": remove the annotation"], "before the"),
-    ("count", ['nothing is left ("same"); remove this annotation, so that'], "reduction"),
+    ("count", ["it is too short to gain anything: remove the annotation"], "reduction"),
     ("count_all", ["reduction(+: same)"], "so that"),
     ("nearest", ["the code after the loop reads what iterations leave there"], "write the array"),
     ("two_arms", ['this "if" has two arms: keep its condition in a variable'], "that on line"),

@@ -444,3 +444,48 @@ def test_no_left_branch_is_told_without_a_way_out(tmp_path: Path) -> None:
     first, second = said(source, tmp_path, Options())
     assert " insists [in k]" in second
     assert "; remove the annotation [in k]" in first
+
+
+def test_of_a_branch_of_few_instructions_nothing_is_advised(tmp_path: Path) -> None:
+    """In a variable, with a reduction, or by an atomic it would be too short."""
+    source = """__global__ void k(const float *x, float *y, int n) {
+    __shared__ float s[256];
+    s[threadIdx.x] = 0;
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        #pragma ccc if
+        if (x[i] > 0) s[threadIdx.x] += x[i];
+    }
+    y[threadIdx.x] = s[threadIdx.x];
+}
+"""
+    (line,) = said(source, tmp_path, Options())
+    assert "use the same memory, and are not independent" in line
+    assert "; it is too short to gain anything: remove the annotation [in k]" in line
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert "; keep it in a variable, with a reduction on the loop" in line
+
+
+TOUCHED = """__global__ void k(const int *x, int *z, const float *w, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        #pragma ccc if
+        if (w[i] > 0) {
+            #pragma ccc for variable
+            for (int d = x[i]; d < x[i + 1]; ++d) {
+                #pragma ccc if
+                if (w[d] > 0.5f) atomicAdd(&z[x[d]], d);
+            }
+            z[i] = n;
+        }
+    }
+}
+"""
+
+
+def test_no_tasks_of_a_loop_in_a_branch_are_told_to_take_along(tmp_path: Path) -> None:
+    lines = said(TOUCHED, tmp_path, Options(strategy=COLLECT))
+    (branch,) = (one for one in lines if one.startswith("k.cu:8:"))
+    assert "may access the same memory as what follows the loop around it" in branch
+    assert 'mark that loop "ccc while"' not in branch
+    assert "; remove this annotation" in branch

@@ -286,6 +286,8 @@ def _ways_out(around: Path, blocks: Collection[str], apart: str, facts: Facts) -
     """What can be done where a path may access the same memory as other blocks, if they are not to
     be told ``apart``; only that where these may be able to stand elsewhere, or be independent."""
     is_variable = around.marker.kind == "variable"
+    if is_variable and around.parent is not None:  # whose tasks take nothing along
+        return f"; {LEAVE_IT}{apart}"
     if is_variable and not around.keeps_first:
         taken = f"{as_while(around.marker)}, so that tasks take along what follows it"
         if declared_operations(around.marker):  # by which its turns may be shared out
