@@ -14,6 +14,7 @@ from ccc.frontend.syntax import (
     every_node,
     identifiers_in,
     innermost,
+    parameters_of_kernel,
 )
 
 if TYPE_CHECKING:
@@ -31,11 +32,12 @@ class OwnArrays:
     """
 
     def __init__(self, function: Node, code: bytes):
-        self._arrays = {name for name, is_array in declared_in(function) if is_array}
+        read = _only_read(function, code)
+        self._arrays = {name for name, is_array in declared_in(function) if is_array} - read
         self._members = {
             name: arrays_in(kind, code)
             for name, kind in _structures(function).items()
-            if name not in self._arrays
+            if name not in self._arrays | read
         }
 
     def used_in(self, path: Node) -> list[Node]:
@@ -62,6 +64,15 @@ class OwnArrays:
         if member:
             return name if member in members else None
         return b"%s.%s" % (base, *members) if len(members) == 1 else base
+
+
+def _only_read(function: Node, code: bytes) -> set[bytes]:
+    """The parameters of a kernel that it changes nothing of, which stay where launches put them."""
+    body = function.child_by_field_name("body") or function
+    given = {name for one in parameters_of_kernel(body, code) for name, _ in declared_in(one)}
+    places = (one.child_by_field_name(updates.CHANGES[one.type])
+              for one in updates.assignments(body))  # fmt: skip
+    return given - {root.text for one in places if (root := updates.root_of(one)) is not None}
 
 
 def volatile_in(path: Node, function: Node) -> list[Node]:

@@ -175,3 +175,27 @@ def test_what_one_loop_fills_for_the_next_stays_with_it(tmp_path: Path) -> None:
     assert stays in alone
     assert "split" not in first + alone
     assert said(head + then, tmp_path, options) == []
+
+
+BY_SHAPE = """struct Shape { int v[3]; };
+__device__ inline int place(const int *at, const int *shape) {
+    int o = 0, m = 1; for (int i = 2; i >= 0; --i) { o += m * at[i]; m *= shape[i]; } return o; }
+__global__ void __launch_bounds__(64) k(const int *x, int *count, Shape shape, int n) {
+    int points[108];
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int found = x[i] % 27; for (int j = 0; j < 4 * found; ++j) points[j] = x[i + j] & 7;
+#pragma ccc for variable
+        for (int j = 0; j < found; ++j) {
+            int *p = points + 4 * j;
+            atomicAdd(&count[place(p, shape.v)], p[3]);
+        }
+    }
+}
+"""
+
+
+def test_no_parameter_that_is_only_read_is_taken_for_the_array(tmp_path: Path) -> None:
+    """It lies where the launch has put it, whatever is read on the same line."""
+    (line,) = said(BY_SHAPE, tmp_path, Options(strategy=COLLECT))
+    assert '(an array of the thread\'s own) with code outside it ("points", k.cu:' in line
