@@ -67,11 +67,12 @@ def values(node: Node, macros: Mapping[str, str] | None) -> Iterator[tuple[int, 
         pending += [(child, inside) for child in reversed(one.children)]
 
 
-def names(node: Node) -> Iterator[bytes]:
-    """The plain variables that are declared in ``node`` without a value."""
+def names(node: Node, *, arrays: bool = False) -> Iterator[bytes]:
+    """The plain variables that are declared in ``node`` without a value, and the arrays, if these
+    are asked for."""
     for one in every_node(node):
         if one.type == "declaration":
-            yield from _unset(one)
+            yield from _unset(one, arrays=arrays)
 
 
 def _is_constant(function: Node) -> bool:
@@ -81,8 +82,9 @@ def _is_constant(function: Node) -> bool:
     return _CONSTANT.search(head) is not None
 
 
-def _unset(declaration: Node) -> Iterator[bytes]:
-    """The plain variables of a declaration that have no value; none of one with qualifiers.
+def _unset(declaration: Node, *, arrays: bool = False) -> Iterator[bytes]:
+    """The plain variables of a declaration that have no value, and arrays, if these are asked for;
+    none of one with qualifiers.
 
     What looks like a pointer to a type with a name may be a product.
     """
@@ -91,7 +93,8 @@ def _unset(declaration: Node) -> Iterator[bytes]:
         return
     for one in others:
         inner: Node | None = one
-        while inner is not None and inner.type == "pointer_declarator" and kind.type in _SCALARS:
+        around = ["pointer_declarator"] * (kind.type in _SCALARS) + ["array_declarator"] * arrays
+        while inner is not None and inner.type in around:
             inner = inner.child_by_field_name("declarator")
         if inner is not None and inner.type == "identifier":
             yield inner.text or b""

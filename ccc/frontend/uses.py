@@ -54,10 +54,11 @@ def handed_on(turn: Node) -> list[Node]:
     return [base for base in updates.changed(turn) if base.text not in own]
 
 
-def uninitialised(path: Node, turn: Node | None) -> list[Node]:
-    """Where a path uses variables that are declared without a value."""
+def uninitialised(path: Node, turn: Node | None, *, arrays: bool = False) -> list[Node]:
+    """Where a path uses variables that are declared without a value; with arrays, if asked for."""
     whole = path if turn is None else turn
-    names = {name for name in unset.names(whole) if not _is_set_behind(whole, name)}
+    every = unset.names(whole, arrays=arrays)
+    names = {name for name in every if not _is_set_behind(whole, name)}
     return [node for node in identifiers_in(path) if node.text in names]
 
 

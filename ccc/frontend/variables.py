@@ -99,6 +99,10 @@ class Suspects(UpdatedVariables):
             return self.names(at, "written", places)
         if about in _IN_MEMORY:
             here = self._in_memory(here, function, about, places, is_store=is_store)
+        if about == "uninitialised" and not number and places:
+            unset = uninitialised(placed.statement, self._placement.around(placed), arrays=True)
+            on_line = [node for node in unset if self._is_on(node, places[0])]
+            here = stored_to(on_line, function) or here  # not what that is made from
         copies = self._copied(placed, places, here, kind) if about == "carried" else []
         here = here if here or about in _IN_MEMORY else copies or found
         if about == "carried":

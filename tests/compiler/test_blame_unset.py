@@ -155,3 +155,34 @@ def test_members_are_to_be_given_values_in_the_constructor(tmp_path: Path) -> No
     assert '; it may be uninitialised: give all members of "top" a value where it is decl' in line
     every = TOP.replace("INITIAL", "key(0), id(0), n(0)")
     assert said(every, tmp_path, Options(strategy=COLLECT)) == []
+
+
+PARTS = """__global__ void k(const int *form, const float *x, float *y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 64) {
+#pragma ccc if
+        if (x[i] < 0.5f) {
+            float part[4]VALUE, r, f = 0, e = 0;
+            const int kind = form[i];
+            if (kind == 0) f = x[i] * 3;
+            else if (kind == 2) {
+                r = sqrtf(x[i]);
+                part[0] = x[i] * r; part[1] = x[i] + r; part[2] = x[i] - r; part[3] = part[1] + r;
+                f = expf(part[3]) * part[0] + part[2];
+            }
+            if (form[i] == 0) e = f * f;
+            else if (form[i] == 2) e = f / r + part[2] * part[0] - logf(part[1]);
+            y[i] = f + e;
+        }
+    }
+}
+"""
+
+
+def test_an_array_in_registers_is_meant_and_not_what_its_elements_are_made_from(
+    tmp_path: Path,
+) -> None:
+    (line,) = said(PARTS.replace("VALUE", ""), tmp_path, Options(strategy=COLLECT))
+    assert '("part", k.cu:' in line
+    assert "; it may be uninitialised: give all of it a value where it is declared" in line
+    assert said(PARTS.replace("VALUE", " = {0}"), tmp_path, Options(strategy=COLLECT)) == []
