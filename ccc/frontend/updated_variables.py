@@ -387,17 +387,19 @@ class UpdatedVariables(MarkedStatements):
         return is_float and updates.takes_no_number(change)
 
     def adds_up(self, at: Span, array: str) -> tuple[str, bool] | None:
-        """The operation of a reduction by which a statement updates elements of an array of its
-        function, if there is one, and whether each iteration computes the number of one; else they
-        are the same in all of them."""
+        """The operation of a reduction by which a statement, or else the iteration around it,
+        updates elements of an array of its function, if there is one, and whether each iteration
+        computes the number of one; else they are the same in all of them."""
         placed = self._at(at)
-        every = self._elements(placed) if placed else []
-        found = {by: element for base, by, element in every if base.text == array.encode()}
-        by, element = found.popitem() if len(found) == 1 else (None, None)
-        if placed is None or by is None or element is None:
+        if placed is None:
             return None
-        turn = self._placement.around(placed) or placed.statement
-        return by, is_numbered_by(turn, element)
+        path, name = placed.statement, array.encode()
+        turn = self._placement.around(placed) or path
+        every = ([one for one in self._elements(placed, part) if one[0].text == name]
+                 for part in (path, turn))  # fmt: skip
+        found = {by: element for _, by, element in next(filter(None, every), [])}
+        by, element = found.popitem() if len(found) == 1 else (None, None)
+        return None if by is None or element is None else (by, is_numbered_by(turn, element))
 
     def in_columns(self, at: Span, array: str) -> list[tuple[str, str]]:
         """The operations by which a statement updates elements of an array, and these as they would
@@ -409,13 +411,15 @@ class UpdatedVariables(MarkedStatements):
         ways = [elements.in_column(one).decode(errors="replace") for one in every]
         return [(op, way) for op, way in zip(by, ways, strict=True) if op] if all(by) else []
 
-    def _elements(self, placed: Placed) -> list[tuple[Node, str | None, Node]]:
-        """The arrays that outlive an iteration of which a statement changes elements, how, and
-        these."""
+    def _elements(
+        self, placed: Placed, part: Node | None = None
+    ) -> list[tuple[Node, str | None, Node]]:
+        """The arrays that outlive an iteration of which a statement changes elements, or some part
+        of the iteration does, how, and these."""
         path = placed.statement
         known = {name for name, is_array in declared_in(function_around(path) or path) if is_array}
         known -= own_of(path, self._placement.around(placed))
-        return [one for one in updates.elements(path) if one[0].text in known]
+        return [one for one in updates.elements(part or path) if one[0].text in known]
 
     def _in_members(self, where: Node) -> list[elements.Element]:
         """The elements that some code changes of arrays of its function, or of arrays in variables

@@ -173,6 +173,37 @@ def test_an_array_of_a_library_is_one(tmp_path: Path) -> None:
     assert "; if the loop only updates its elements, have a variable for each of them" in line
 
 
+ADDED_BEHIND = """__global__ void k(const double *x, double *y, int n) {
+    double acc[2] = {0, 0}, a = 0, b = 0;
+#pragma ccc for CLAUSES
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        double v = x[i];
+#pragma ccc if
+        if (v > 0.5) {
+            double f = v;
+#pragma ccc if
+            if (x[i + n] > 0.7) f = sinf(sinf(v) * sinf(v + f));
+            acc[0] += f; acc[1] += f * v;
+        }
+    }
+    y[threadIdx.x] = acc[0] * acc[1] + a + b;
+}
+"""
+
+
+@pytest.mark.slow
+def test_elements_that_the_rest_adds_up_are_told_as_those_of_the_path_around(
+    tmp_path: Path,
+) -> None:
+    source = ADDED_BEHIND.replace("CLAUSES", "")
+    told = said(source, tmp_path, Options(strategy=COLLECT))
+    as_variables = "have a variable for each of them in its place, and say so on the loop: reduc"
+    assert [as_variables in line for line in told] == [True, True]
+    followed = ADDED_BEHIND.replace("acc[0] +=", "a +=").replace("acc[1] +=", "b +=")
+    followed = followed.replace("CLAUSES", "reduction(+: a, b)")
+    assert said(followed, tmp_path, Options(strategy=COLLECT)) == []
+
+
 IN_COLUMNS = """__global__ void __launch_bounds__(64) k(const double *x, double *y, int n) {
     __shared__ double acc[4][64];
     for (int t = 0; t < 4; ++t) acc[t][threadIdx.x] = 0;
