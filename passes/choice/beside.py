@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from ccc.analysis.paths.model import Path
 from ccc.ir.markers import UNROLLS
-from ccc.passes.choice.chosen import LEAVE, Chosen
+from ccc.passes.choice.chosen import LEAVE, MARK_FOR, REMOVE, Chosen
 from ccc.passes.choice.inner_loops import SHARED_OUT
 from ccc.passes.choice.nesting import loops_around, needed
 from ccc.pipeline import Kernel
@@ -48,6 +48,7 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
         chosen.gathers = _line_of_gathering(path, every)
         chosen.copies = copies.get(path.marker.identifier, 1)
         chosen.is_wanted |= is_around or path.key in wanted or path.marker.identifier in refused
+        chosen.if_wanted = _if_wanted(path, every, is_around=is_around)
 
 
 def _line_of_gathering(path: Path, every: Mapping[Path, Chosen]) -> int | None:
@@ -58,6 +59,19 @@ def _line_of_gathering(path: Path, every: Mapping[Path, Chosen]) -> int | None:
         return None
     branch = around.cost.path
     return None if branch.repeats or around.cost.lanes.agree else branch.marker.span.line
+
+
+def _if_wanted(path: Path, every: Mapping[Path, Chosen], *, is_around: bool) -> str:
+    """What is to be done about a loop that others need, but that gains nothing whatever they do:
+    those in it may be collected without tasks of its own, and none other may need it."""
+    if path.parent is not None or not every[path].is_in_vain:
+        return ""
+    others = [one for one in every if path.key in {loop.key for loop in needed(one)}]
+    is_held = is_around or any(path in loops_around(one) for one in others)
+    ways = [MARK_FOR] if is_held else []
+    if all(map(_is_little, (every[one] for one in others))):
+        ways.append(REMOVE)
+    return ", or ".join(ways)
 
 
 def _unrolled(every: Iterable[Path]) -> dict[int, int]:
@@ -73,4 +87,8 @@ def _unrolled(every: Iterable[Path]) -> dict[int, int]:
 
 def _is_worth_it(chosen: Chosen) -> bool:
     """Whether something is done about a path, or might gain there."""
-    return chosen.strategy != LEAVE or bool(chosen.considered and not chosen.is_little)
+    return chosen.strategy != LEAVE or not _is_little(chosen)
+
+
+def _is_little(chosen: Chosen) -> bool:
+    return not chosen.considered or chosen.is_little

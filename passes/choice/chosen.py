@@ -42,6 +42,8 @@ MARK_REST = (
     "annotation before it"
 )
 MARK_BRANCH = f'mark the branch that it stands in "ccc if" in its place, or {REMOVE}'
+MARK_FOR = 'mark it "ccc for", if its turns are independent'
+"""What serves an annotated loop round which all lanes go as often, and that holds annotations."""
 ANYWAY = "does it all the same"
 LOSES = f"{ANYWAY}, and would be slower"
 TELL = "tell with prob(share) or a profile"
@@ -90,6 +92,7 @@ class Chosen:
             missing, or since another path needs it, or is worth it.
         serves: whether the annotation may gain with other paths.
         instead: what is to be done where nothing is gained.
+        if_wanted: the same where others need it.
         gathers: the line of the branch around a loop that all who begin it go round as often.
         waits: whether the loop as it was waits for memory, and not for lanes.
         iterations: those that a profile counted for a thread, in the mean.
@@ -114,6 +117,7 @@ class Chosen:
     is_wanted: bool = False
     serves: bool = False
     instead: str = REMOVE
+    if_wanted: str = ""
     gathers: int | None = None
     waits: bool = False
     iterations: float | None = None
@@ -296,6 +300,13 @@ class Chosen:
         most = [*map(self._most, self.considered)]
         return max([*most, *(min(of_all[one], self._bound(one)) for one in of_all)]) < GAIN
 
+    @property
+    def is_in_vain(self) -> bool:
+        """Whether all lanes that begin a loop go round as often, by its code, and nobody knows of
+        anything that would be faster."""
+        most = max(map(self._most, self.considered), default=1.0)
+        return self.cost.path.repeats and self.cost.lanes.agree and round(most, 2) <= 1
+
     def _bound(self, name: str) -> float:
         """The most that a strategy can gain with a short path, whatever the loop around gains."""
         return self.by_itself.get(name, math.inf) if self._is_short else math.inf
@@ -328,7 +339,7 @@ class Chosen:
         insist = f"strategy({name}) insists{beside}"
         loses = is_barred or self._gains_nothing(name) or not self._serves_all(name)
         loses |= self.is_little and not self.is_known
-        instead = "" if self.is_wanted else self.instead
+        instead = self.if_wanted if self.is_wanted else self.instead
         if loses and self._is_empty:
             return instead or self._if_nothing_else
         if not (loses and self.is_known):

@@ -124,3 +124,41 @@ def test_a_branch_around_is_to_be_marked_where_there_is_one(
     lines = said(HELD.replace("AROUND", around), tmp_path, Options())
     (line,) = (line for line in lines if "go round as often" in line)
     assert ('mark the branch that it stands in "ccc if" in its place, or' in line) == is_told
+
+
+NEEDED = """__global__ void k(const float *x, float *y, const int *off, int n, int m) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float s = x[i];
+BEFORE
+#pragma ccc while
+        for (int j = 0; j < m; j++) {
+            WITHIN
+            y[i * m + j] *= s;
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "within", "way"),
+    [
+        (
+            "if (off[i] < 0) continue;\n#pragma ccc if\nif (s > 0.5f) s = sinf(s) * x[off[i]];",
+            "",
+            "; remove the annotation",
+        ),
+        (
+            "",
+            "\n#pragma ccc while\nfor (int e = off[i + j]; e < off[i]; ++e) s += x[e];",
+            '; mark it "ccc for", if its turns are independent, or ',
+        ),
+    ],
+)
+def test_one_that_others_need_is_in_vain_as_well(
+    before: str, within: str, way: str, tmp_path: Path
+) -> None:
+    lines = said(NEEDED.replace("BEFORE", before).replace("WITHIN", within), tmp_path, Options())
+    (line,) = (line for line in lines if "go round as often" in line)
+    assert way in line
