@@ -297,6 +297,15 @@ def test_barriers_of_the_block_are_told_of_with_what_lanes_count(tmp_path: Path)
     alone = of_counting(tmp_path, "i", barrier)
     assert "; with shared memory or barriers in the kernel (k.cu:12, PTX line " in alone
     assert alone.endswith("in a loop with ccc for, or remove the annotations [in k]")
+    loop = """
+#pragma ccc for
+    for (int k = 0; k < n; ++k) {
+#pragma ccc if
+        if (x[k * n + i] > 0.9f) y[k * n + i] = sinf(i);
+        __syncthreads();
+    }"""
+    beside = of_counting(tmp_path, "i", barrier + loop)  # one that serves nobody else
+    assert beside.endswith("in a loop with ccc for, or remove the annotations [in k]")
 
 
 @pytest.mark.usefixtures("all_headers")

@@ -14,6 +14,7 @@ from ccc.analysis.callees import allocates, callee
 from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.followers import PATHS
+from ccc.analysis.paths.locate import annotated_loops
 from ccc.analysis.paths.model import Refused, at
 from ccc.analysis.paths.parting import ONE_BY_ONE, ONE_BY_ONE_ALL, between_barriers
 from ccc.ir.nodes import Function, Instruction
@@ -162,8 +163,9 @@ def _way_out(waiting: Instruction, label: str, facts: Facts, load: Load) -> str:
     """What to do about it. Paths that lie in no loop but that over blocks may be left for what lets
     threads meet in it, also if every thread came to it."""
     every = {one.label: {marker.kind for marker in one.markers} for one in facts.function.blocks}
-    kinds = set[str]().union(*every.values())
-    if "for" in kinds or kinds.isdisjoint(PATHS):
+    within = frozenset[str]().union(*(one.loop.blocks for one in annotated_loops(facts)))
+    own = set[str]().union(*(kinds for where, kinds in every.items() if where not in within))
+    if own.isdisjoint(PATHS):
         return _TOGETHER
     behind = reachable(facts.graph.successors, [label])
     later = set[str]().union(*(every.get(one, set()) for one in behind))
