@@ -162,3 +162,17 @@ def test_one_that_others_need_is_in_vain_as_well(
     lines = said(NEEDED.replace("BEFORE", before).replace("WITHIN", within), tmp_path, Options())
     (line,) = (line for line in lines if "go round as often" in line)
     assert way in line
+
+
+@pytest.mark.parametrize(("turns", "is_worth"), [("m", False), ("off[i]", True)])
+def test_a_branch_is_not_left_to_one(turns: str, is_worth: bool, tmp_path: Path) -> None:
+    source = NEEDED.replace("BEFORE", "float best = 9; int at = 0;").replace(
+        "y[i * m + j] *= s;\n        }", "}\n        y[i] = best * at * s;"
+    )
+    kept = "\n#pragma ccc if\nif (x[j * n + i] < best) { best = x[j * n + i]; at = j; }"
+    source = source.replace("WITHIN", kept).replace("j < m", f"j < {turns}")
+    source = source.replace("ccc while", "ccc for variable reduction(min: best)")
+    lines = said(source, tmp_path, ASKED)
+    (line,) = (line for line in lines if "so that nothing is left" in line)
+    assert "; remove this annotation" in line
+    assert ("so that the loop around it may be collected" in line) == is_worth

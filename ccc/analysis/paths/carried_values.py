@@ -44,8 +44,9 @@ from ccc.ptx.operations import EXTREMES
 
 REDUCTION_HINT = "if the loop only adds it up, say so on the loop: reduction(+: variable)"
 
+REMOVE_THIS = "remove this annotation"
 LEAVE_TO_LOOP = (
-    "remove this annotation, so that the loop around it may be collected with all that lies in it"
+    f"{REMOVE_THIS}, so that the loop around it may be collected with all that lies in it"
 )
 """Of what its turns hand on."""
 BY_ATOMIC = ", or update the value in memory by an atomic"

@@ -17,6 +17,7 @@ from ccc.analysis.liveness import reads_and_writes
 from ccc.analysis.memory import EVERY_SPACE
 from ccc.analysis.paths.carried_values import (
     LEAVE_TO_LOOP,
+    REMOVE_THIS,
     by_name,
     hands_on,
     reduction_hint,
@@ -152,7 +153,8 @@ def _refuse_nothing(path: CheckedPath, facts: Facts) -> NoReturn:
     if hint and is_cheap(path.blocks, facts):
         hint = f"; {TOO_SHORT}"  # with any clause
     if path.turn is not path.loop.loop and not _carries_on(path, facts):
-        hint = f"; {LEAVE_TO_LOOP}"
+        # That gains nothing itself where all lanes go round as often.
+        hint = f"; {REMOVE_THIS if facts.turns_agree(path.turn) else LEAVE_TO_LOOP}"
     raise Refused(
         f"its lane computes all of it for the next iteration, so that nothing is left{hint}"
     )
