@@ -64,9 +64,10 @@ def _line_of_gathering(path: Path, every: Mapping[Path, Chosen]) -> int | None:
 def _if_wanted(path: Path, every: Mapping[Path, Chosen], *, is_around: bool) -> str:
     """What is to be done about a loop that others need, but that gains nothing whatever they do:
     those in it may be collected without tasks of its own, and none other may need it."""
-    if path.parent is not None or not every[path].is_in_vain:
-        return ""
+    chosen = every[path]
     others = [one for one in every if path.key in {loop.key for loop in needed(one)}]
+    if path.parent or chosen.serves or not (chosen.is_in_vain and (is_around or others)):
+        return ""
     is_held = is_around or any(path in loops_around(one) for one in others)
     ways = [MARK_FOR] if is_held else []
     if all(map(_is_little, (every[one] for one in others))):
