@@ -22,7 +22,10 @@ from ccc.passes.choice.chosen import GATHERED, REMOVE
 from ccc.passes.thresholds import MOST_FOLLOWED
 from ccc.remark import Remark, silent_among
 
-_REMOVE = re.compile(r"remove (?:this|the) annotation(?:, too)?(?::[^;]*|, or tell [^;]*)?")
+_REMOVE = re.compile(
+    r"(?:it is too short to gain anything: )?"
+    r"remove (?:this|the) annotation(?:, too)?(?::[^;]*|, or tell [^;]*)?"
+)
 """Advice that leaves nothing else to do, as long as nobody knows more."""
 _OTHERWISE = "remove this annotation: with others, too, nothing would be gained by it"
 _SERVES = "without which this one serves"

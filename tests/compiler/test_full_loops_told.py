@@ -176,3 +176,15 @@ def test_a_branch_is_not_left_to_one(turns: str, is_worth: bool, tmp_path: Path)
     (line,) = (line for line in lines if "so that nothing is left" in line)
     assert "; remove this annotation" in line
     assert ("so that the loop around it may be collected" in line) == is_worth
+
+
+def test_what_is_too_short_needs_no_loop(tmp_path: Path) -> None:
+    source = NEEDED.replace("BEFORE", "float best = 9;").replace("y[i * m + j] *= s;", "")
+    kept = "\n#pragma ccc if\nif (x[j * n + i] < best) best = x[j * n + i];"
+    source = source.replace("WITHIN", kept).replace(
+        "    }\n}", "        y[i] = best * s;\n    }\n}"
+    )
+    source = source.replace("ccc while", "ccc for variable")
+    short, loop = said(source, tmp_path, Options())
+    assert "; it is too short to gain anything: remove the annotation" in short
+    assert "far as is known; remove the annotation" in loop
