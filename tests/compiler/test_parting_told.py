@@ -347,7 +347,8 @@ def test_a_barrier_that_is_none_of_the_user_has_no_line(tmp_path: Path) -> None:
     line, of_kernel = said(whole.replace("LOOP", own), tmp_path, Options(strategy=COLLECT))
     assert "kernel left as it was: nothing inside is transformed, and a loop over blo" in of_kernel
     assert "there is a barrier in the annotated loop, since with shared memory in the k" in line
-    assert "; write the loop over the items, with ccc for, in place of ccc grid_stride" in line
+    told = "; write the loop over the items, with ccc for, in place of ccc grid_stride"
+    assert f"{told}, or remove the annotations" in line
     first, step = "int i = blockIdx.x * 64 + threadIdx.x", "i += gridDim.x * 64"
     loop = f"\n#pragma ccc for\nfor ({first}; i < n; {step})"
     source = (

@@ -148,7 +148,7 @@ def _refuse_barrier(instruction: Instruction, annotated: FoundLoop, facts: Facts
             raise Refused(
                 "there is a barrier in the annotated loop, since with shared memory in the kernel, "
                 "ccc grid_stride puts one between its blocks; write the loop over the items, with "
-                "ccc for, in place of ccc grid_stride"
+                "ccc for, in place of ccc grid_stride, or remove the annotations"
             )
         advice = between_barriers()
     raise Refused(f"there is a barrier in the annotated loop{at(instruction)}; {advice}")
