@@ -320,7 +320,7 @@ def test_notes_stand_at_their_lines(source: Path, capsys: pytest.CaptureFixture[
     at = shown.index("   16         #pragma ccc if")
     assert "left as it was: there is a barrier in the annotated loop (k.cu:18, " in shown[at + 1]
     assert shown[at + 1].endswith("[in meet]")
-    told = "mark a loop between two barriers, where there is one, or remove the annotation"
+    told = "it is too short to gain anything: remove the annotation"
     assert shown[at + 2].strip() == f"What to do: {told}"
     at = shown.index("   22     #pragma ccc for")
     assert "no annotated path stands inside this loop" in shown[at + 1]
