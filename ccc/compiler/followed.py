@@ -8,8 +8,9 @@ that this is no proof; nothing but advice rests on it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias, TypeVar
 
 from ccc.analysis.paths.carried_values import AS_WHILE
 from ccc.analysis.paths.locate import those_on
@@ -34,6 +35,8 @@ _IS_FOR = re.compile(_FOR.replace("{}", r"(\d+)"))
 
 Places = frozenset[Span]
 """Where annotations stand."""
+_Found = TypeVar("_Found")
+_Steps: TypeAlias = Generator[Reannotated, Sequence[Remark], _Found]
 
 
 def followed(remarks: Remarks, again: Callable[[Mapping[str, Reannotated]], Remarks]) -> Remarks:
@@ -41,13 +44,27 @@ def followed(remarks: Remarks, again: Callable[[Mapping[str, Reannotated]], Rema
 
     Args:
         remarks: what there is to say of annotations, by kernel.
-        again: the same if kernels had other annotations.
+        again: the same if kernels had other annotations; it is asked for all of them at once, since
+            the module around them is gone through each time.
     """
+    told, asked = dict(remarks), dict[str, Reannotated]()
+    following = {name: _Follower(mine).told() for name, mine in remarks.items()}
 
-    def of_kernel(name: str) -> Callable[[Reannotated], Sequence[Remark]]:
-        return lambda other: again({name: other}).get(name, ())
+    def go_on(name: str, answer: Sequence[Remark] | None = None) -> None:
+        steps = following[name]
+        try:
+            asked[name] = next(steps) if answer is None else steps.send(answer)
+        except StopIteration as end:
+            told[name] = end.value
 
-    return {name: _Follower(mine, of_kernel(name)).told() for name, mine in remarks.items()}
+    for name in following:
+        go_on(name)
+    while asked:
+        answers, before = again(dict(asked)), [*asked]
+        asked.clear()
+        for name in before:
+            go_on(name, answers.get(name, ()))
+    return told
 
 
 def may_serve_alone(remarks: Remarks) -> bool:
@@ -69,34 +86,33 @@ def as_it_came(remarks: Remarks) -> Remarks:
 
 
 class _Follower:
-    """Follows what is said of the annotations of one kernel.
+    """Follows what is said of the annotations of one kernel. Its steps yield other annotations, and
+    are sent what there would be to say with these.
 
     Args:
         remarks: what there is to say of them.
-        again: the same if it had other annotations.
     """
 
-    def __init__(self, remarks: list[Remark], again: Callable[[Reannotated], Sequence[Remark]]):
+    def __init__(self, remarks: list[Remark]):
         self._remarks = remarks
-        self._again = again
         self._left = _left(remarks)
 
-    def told(self) -> list[Remark]:
+    def told(self) -> _Steps[list[Remark]]:
         """The remarks; of what there is nothing else to do about but to remove it in the end, what
         there would be to say then, and other ways out where these serve."""
         if not 0 < len(self._left) <= MOST_FOLLOWED:
             return self._remarks
         found: dict[Span, list[Remark]] = {}
         gone, told = Places(), self._remarks
-        while more := (_to_go(told) | self._in_vain(told, gone)) & self._left - gone:
+        while more := (_to_go(told) | (yield from self._in_vain(told, gone))) & self._left - gone:
             in_vain = more - _to_go(told)
             for place in more - _to_go(self._remarks):
                 mine = [one for one in told if one.position == place]
                 way = _OTHERWISE if place in in_vain else None
                 found[place] = [_with_way_out(one, way) for one in mine]
             gone |= more
-            told = self._without(gone) if gone < self._left else []
-        ways = self._that_serve(self._left - gone, gone, told)
+            told = [*(yield Reannotated(gone))] if gone < self._left else []
+        ways = yield from self._that_serve(self._left - gone, gone, told)
         remarks = [_with_way_out(one, ways.get(one.position)) for one in self._remarks]
         return _with_others([*map(self._hopeful, remarks)], found)
 
@@ -106,33 +122,31 @@ class _Follower:
         may_be = remark.advice and any((one.advice or "").endswith(ends) for one in self._remarks)
         return replace(remark, serves_alone=True) if may_be else remark
 
-    def _without(self, gone: Places) -> list[Remark]:
-        return [*self._again(Reannotated(gone))]
-
-    def _in_vain(self, told: Sequence[Remark], gone: Places) -> Places:
+    def _in_vain(self, told: Sequence[Remark], gone: Places) -> _Steps[Places]:
         """Those of which no annotations that are advised would serve."""
+        found = Places()
         asking = {one.position for one in told if one.ways and one.position not in gone}
-        return Places(
-            place
-            for place in asking
-            if all(
-                self._is_in_vain(place, way, gone)
-                for one in told
-                if one.position == place
-                for way in one.ways
-            )
-        )
+        for place in sorted(asking, key=_place):
+            ways = [way for one in told if one.position == place for way in one.ways]
+            for way in ways:
+                if not (yield from self._is_in_vain(place, way, gone)):
+                    break
+            else:
+                found |= {place}
+        return found
 
-    def _is_in_vain(self, place: Span, way: Reannotated, gone: Places) -> bool:
+    def _is_in_vain(self, place: Span, way: Reannotated, gone: Places) -> _Steps[bool]:
         """Whether a path could not be served if that were done; or not as it is then."""
         if place in way.without:
             return False
-        told = self._again(replace(way, without=way.without | gone))
+        told = yield replace(way, without=way.without | gone)
         mine = [one for one in told if one.position == place]
         leads = any(AS_WHILE in _text(one) for one in mine)
         return leads or place in _to_go(mine)
 
-    def _that_serve(self, able: Places, gone: Places, told: Sequence[Remark]) -> dict[Span, str]:
+    def _that_serve(
+        self, able: Places, gone: Places, told: Sequence[Remark]
+    ) -> _Steps[dict[Span, str]]:
         """What to do about annotations of which one serves if others are removed, too: of those
         that nothing but its price speaks against."""
         able -= {one.position for one in self._remarks if one.reason}
@@ -140,10 +154,10 @@ class _Follower:
             return dict.fromkeys(served, f"{_removing(gone)}, {_SERVES}")
         for one in sorted(able, key=_place):
             others = self._left - gone - {one}
-            if not others or one not in _applied(self._without(gone | others)):
+            if not others or one not in _applied((yield Reannotated(gone | others))):
                 continue
             for other in sorted(others, key=_place):  # those that are not in its way
-                if one in _applied(self._without((gone | others) - {other})):
+                if one in _applied((yield Reannotated((gone | others) - {other}))):
                     others -= {other}
             way = _FOR.format(one.line)
             return {**dict.fromkeys(others, way), one: f"{_removing(others)}, {_SERVES}"}
