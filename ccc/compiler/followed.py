@@ -112,15 +112,19 @@ class _Follower:
                 found[place] = [_with_way_out(one, way) for one in mine]
             gone |= more
             told = [*(yield Reannotated(gone))] if gone < self._left else []
-        ways = yield from self._that_serve(self._left - gone, gone, told)
+        serving, ways = yield from self._that_serve(self._left - gone, gone, told)
         remarks = [_with_way_out(one, ways.get(one.position)) for one in self._remarks]
-        return _with_others([*map(self._hopeful, remarks)], found)
+        hopeful = serving | self._that_may_serve()
+        remarks = [replace(one, serves_alone=one.position in hopeful) for one in remarks]
+        return _with_others(remarks, found)
 
-    def _hopeful(self, remark: Remark) -> Remark:
-        """A branch may be worth more once nvcc is free to unroll a loop in it that is to go."""
-        ends = GATHERED.format(remark.position.line)
-        may_be = remark.advice and any((one.advice or "").endswith(ends) for one in self._remarks)
-        return replace(remark, serves_alone=True) if may_be else remark
+    def _that_may_serve(self) -> Places:
+        """Branches that may be worth more once nvcc is free to unroll a loop in them that is to
+        go."""
+        advices = [one.advice or "" for one in self._remarks]
+        priced = {one.position for one in self._remarks if one.advice}
+        gathering = ((place, GATHERED.format(place.line)) for place in priced)
+        return Places(place for place, way in gathering if any(a.endswith(way) for a in advices))
 
     def _in_vain(self, told: Sequence[Remark], gone: Places) -> _Steps[Places]:
         """Those of which no annotations that are advised would serve."""
@@ -146,12 +150,12 @@ class _Follower:
 
     def _that_serve(
         self, able: Places, gone: Places, told: Sequence[Remark]
-    ) -> _Steps[dict[Span, str]]:
-        """What to do about annotations of which one serves if others are removed, too: of those
-        that nothing but its price speaks against."""
+    ) -> _Steps[tuple[Places, dict[Span, str]]]:
+        """Those that serve if others are removed, too, of which nothing but its price speaks
+        against; and what is to be done about them, and about the others."""
         able -= {one.position for one in self._remarks if one.reason}
         if served := _applied(told) & able:
-            return dict.fromkeys(served, f"{_removing(gone)}, {_SERVES}")
+            return served, dict.fromkeys(served, f"{_removing(gone)}, {_SERVES}")
         for one in sorted(able, key=_place):
             others = self._left - gone - {one}
             if not others or one not in _applied((yield Reannotated(gone | others))):
@@ -159,9 +163,9 @@ class _Follower:
             for other in sorted(others, key=_place):  # those that are not in its way
                 if one in _applied((yield Reannotated((gone | others) - {other}))):
                     others -= {other}
-            way = _FOR.format(one.line)
-            return {**dict.fromkeys(others, way), one: f"{_removing(others)}, {_SERVES}"}
-        return {}
+            ways = dict.fromkeys(others, _FOR.format(one.line))
+            return Places([one]), {**ways, one: f"{_removing(others)}, {_SERVES}"}
+        return Places(), {}
 
 
 def _left(remarks: Sequence[Remark]) -> Places:
@@ -191,9 +195,7 @@ def _with_way_out(remark: Remark, way: str | None) -> Remark:
     if way is None:
         return remark
     told = f"{parts_of(_text(remark))[0]}; {way}"
-    if remark.reason:
-        return replace(remark, reason=told)
-    return replace(remark, advice=told, serves_alone=way.endswith(_SERVES))
+    return replace(remark, reason=told) if remark.reason else replace(remark, advice=told)
 
 
 def _with_others(remarks: Sequence[Remark], found: Mapping[Span, list[Remark]]) -> list[Remark]:

@@ -29,7 +29,7 @@ def loops_around(path: Path) -> tuple[Path, ...]:
     return (*mine, *loops_around(path.parent))
 
 
-def outer_first(paths: Iterable[Path], costs: Mapping[Path, PathCost]) -> list[Path]:
+def outermost_first(paths: Iterable[Path], costs: Mapping[Path, PathCost]) -> list[Path]:
     """Paths before those in their turns; and before a loop round which lanes go as often the branch
     that it stands in, since all that differs is who begins it."""
 

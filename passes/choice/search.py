@@ -24,7 +24,7 @@ from ccc.passes.choice.nesting import (
     forced_by,
     loops_around,
     needed_of,
-    outer_first,
+    outermost_first,
     with_path,
     with_paths,
 )
@@ -277,7 +277,7 @@ class StrategySearch:
         branches = {path: arms for path in self._free if not path.repeats}
         if arms in TOGETHER and all(self._pays(path, branches, {}) for path in branches):
             starts.append(branches)
-        orders = (self._free, outer_first(self._free, self.cost.paths))
+        orders = (self._free, outermost_first(self._free, self.cost.paths))
         return self._fastest(
             self._grown(start, arms, order) for start in starts for order in orders
         )
