@@ -26,11 +26,12 @@ from ccc.analysis.liveness import Liveness
 from ccc.analysis.local_memory import LocalMemory
 from ccc.analysis.memory import VisibleMemory
 from ccc.analysis.spinning import Spin, find_spins
-from ccc.ir.nodes import Block, Function, Instruction, MarkerNote
+from ccc.ir.nodes import Block, Function, Instruction
 from ccc.ir.operands import Immediate, Operand, Register
 
 if TYPE_CHECKING:
     from ccc.analysis.origins import Pointer
+    from ccc.ir.reannotated import Reannotated
 
 _BEGIN = "<begin>"
 _Thing = TypeVar("_Thing", bound=Hashable)
@@ -64,16 +65,10 @@ class Facts:
         other.supposed = restricted
         return other
 
-    def without_markers(self, identifiers: Collection[int]) -> Facts:
-        """Those of the same function, if some annotations were not there: its code is the same."""
+    def reannotated(self, annotations: Reannotated) -> Facts:
+        """Those of the same function, if its annotations were other ones: its code is the same."""
         other = copy(self)
-        other.function = replace(self.function, blocks=[
-            replace(block, statements=[
-                one for one in block.statements
-                if not (isinstance(one, MarkerNote) and one.marker.identifier in identifiers)
-            ])
-            for block in self.function.blocks
-        ])  # fmt: skip
+        other.function = replace(self.function, blocks=annotations.blocks_of(self.function))
         vars(other).pop("blocks", None)
         other._found = {}
         return other

@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from itertools import chain
 
-from ccc.compiler.other_arms import LEAVE_IT, REMOVED
+from ccc.compiler.other_arms import LEAVE_IT
+from ccc.compiler.removal import of_others_removed, without_removal
 from ccc.errors import Span
 from ccc.remark import Remark, of_arm
 
@@ -18,7 +19,6 @@ _CLAUSE = re.compile(r"reduction\((\S+): ([^()]*)\)")
 _ANY = ("variable", "variables")
 """Words for such of which nobody knows the names."""
 _DIFFER = "; copies of this code want different clauses: give each a loop of its own"
-_OTHERS = re.compile(r"remove (?:that|those) on lines? \d+(?:(?:, | and )\d+)*")
 _LEAVE_IT = LEAVE_IT.format("other copies")
 _Arm = tuple[Span, str, str]
 
@@ -58,17 +58,16 @@ def with_copies_in_mind(
 def _served(text: str | None) -> str | None:
     """What is said of a copy where the annotation serves others: it costs this one nothing, which
     is compiled as without it."""
-    return text and REMOVED.sub(_LEAVE_IT, text)
+    return text and without_removal(text, _LEAVE_IT)
 
 
 def _losing(text: str | None, useful: Collection[int]) -> str | None:
     """What is said of another annotation that is to go says that this one serves."""
 
-    def told(found: re.Match[str]) -> str:
-        lines = {int(number) for number in re.findall(r"\d+", found[0])}
-        return found[0] if lines.isdisjoint(useful) else f"{found[0]}, which serves"
+    def told(words: str, lines: set[int]) -> str:
+        return words if lines.isdisjoint(useful) else f"{words}, which serves"
 
-    return text and _OTHERS.sub(told, text)
+    return text and of_others_removed(text, told)
 
 
 def _offered(remark: Remark) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,7 @@ from typing import TypeAlias, TypeVar
 from ccc.analysis.paths.carried_values import AS_WHILE
 from ccc.analysis.paths.locate import those_on
 from ccc.compiler.advice import parts_of
+from ccc.compiler.removal import is_removal
 from ccc.compiler.said import Remarks
 from ccc.errors import Span
 from ccc.ir.markers import WHOLE_KERNEL
@@ -23,11 +24,6 @@ from ccc.passes.choice.chosen import GATHERED, REMOVE
 from ccc.passes.thresholds import MOST_FOLLOWED
 from ccc.remark import Remark, silent_among
 
-_REMOVE = re.compile(
-    r"(?:it is too short to gain anything: )?"
-    r"remove (?:this|the) annotation(?:, too)?(?::[^;]*|, or tell [^;]*)?"
-)
-"""Advice that leaves nothing else to do, as long as nobody knows more."""
 _OTHERWISE = "remove this annotation: with others, too, nothing would be gained by it"
 _SERVES = "without which this one serves"
 _FOR = "remove this annotation: that on line {} serves without it"
@@ -182,7 +178,7 @@ def _to_go(remarks: Sequence[Remark]) -> Places:
     """Those of which nothing can be done but to remove their annotation."""
     is_silent = silent_among(remarks)
     telling = [one for one in remarks if not is_silent(one)]
-    kept = {one.position for one in telling if not _REMOVE.fullmatch(parts_of(_text(one))[2])}
+    kept = {one.position for one in telling if not is_removal(parts_of(_text(one))[2])}
     return _left(telling) - kept
 
 

@@ -3,13 +3,13 @@ helps there is no advice for what lies in it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ccc.analysis.paths.find import LOOP_LEFT
 from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.compiler.advice import OTHERWISE, parts_of, with_rest
+from ccc.compiler.removal import is_removal, lines_removed
 from ccc.remark import Remark
 
 _LOOP_FIRST = (
@@ -18,8 +18,6 @@ _LOOP_FIRST = (
 _THIS_TOO = "remove this annotation, too"
 """Where nothing else is left for the loop: a path in one that is not annotated has none."""
 _THIS = "remove this annotation"
-_REMOVED = re.compile(r"remove (?:this|the) annotation(?::[^;]*)?")
-_THOSE_INSIDE = re.compile(r"remove (?:that on line|those on lines) (\d+(?: and \d+)*)")
 
 
 def loops_around(remarks: Sequence[Remark]) -> list[Remark | None]:
@@ -61,7 +59,6 @@ def _with_way_out(remark: Remark, loop: Remark | None) -> Remark:
 def _way_out(remark: Remark, said: str) -> str:
     """What can be done, by what is said of the loop."""
     advice = said.partition(f"; {OTHERWISE}")[0]
-    if _REMOVED.fullmatch(advice):
+    if is_removal(advice):
         return _THIS_TOO
-    lines = (line for found in _THOSE_INSIDE.finditer(advice) for line in found[1].split(" and "))
-    return _THIS if str(remark.position.line) in lines else _LOOP_FIRST
+    return _THIS if remark.position.line in lines_removed(advice) else _LOOP_FIRST

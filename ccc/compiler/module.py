@@ -180,7 +180,7 @@ class ModuleContext:
         """
         function = self._read(piece)
         if other := self._reannotated.get(function.name):
-            other.annotate(function)
+            function.blocks = other.blocks_of(function)
         verify(function)
         facts = Facts(function, self._callees, self._files)
         kernel = Kernel(function, facts, self._options, arch=self._arch, load=self.load)

@@ -4,7 +4,6 @@ can remove it for the one alone, and an arm that is short needs nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from ccc.analysis.paths.continuation import TOO_SHORT
 from ccc.analysis.paths.locate import extent
 from ccc.analysis.paths.model import LeftPath
 from ccc.compiler.advice import parts_of
+from ccc.compiler.removal import without_removal
 from ccc.diagnostics import without_idle_copies
 from ccc.passes.choice.work import work_of_blocks
 from ccc.passes.strategies.leave import LEAVE
@@ -21,7 +21,6 @@ from ccc.pipeline import PathRecord, Record
 from ccc.remark import SERVES, Remark, of_arm
 
 NEEDS_NOTHING = "too short to gain, so that nothing has to be done about it"
-REMOVED = re.compile(rf"(?:{TOO_SHORT}|remove (?:the|this) annotations?)(?=$|; )")
 LEAVE_IT = f"leave it as it is, {SERVES} {{}}"
 
 
@@ -91,7 +90,7 @@ def _kept(remark: Remark, remarks: Sequence[Remark]) -> str | None:
     if remark.reason is None or not _serves_others(remark, remarks):
         return remark.reason
     others = "other cases" if remark.arm == "case" else "the other arm"
-    return REMOVED.sub(LEAVE_IT.format(others), remark.reason)
+    return without_removal(remark.reason, LEAVE_IT.format(others))
 
 
 def _serves_others(remark: Remark, remarks: Sequence[Remark]) -> bool:

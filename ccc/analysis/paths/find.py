@@ -70,7 +70,9 @@ from ccc.analysis.paths.unmarked_turns import (
     where,
 )
 from ccc.analysis.paths.waiting import check_waiting
+from ccc.errors import Span
 from ccc.ir.markers import WHOLE_KERNEL
+from ccc.ir.reannotated import Reannotated
 
 NOT_INLINED = "it is in a device function that was not inlined into its kernel"
 LOOP_LEFT = "the loop around it is left alone: "
@@ -242,13 +244,14 @@ class _Examination:
             )
         return loop, turn
 
-    def _trial(self, marked: Sequence[FoundPath], removed: Collection[int]) -> _Examination:
+    def _trial(self, marked: Sequence[FoundPath], removed: Collection[Span]) -> _Examination:
         """An examination as if some loops were marked, and some annotations removed."""
 
         def left(paths: Iterable[_Found]) -> list[_Found]:
-            return [one for one in paths if one.marker.identifier not in removed]
+            return [one for one in paths if one.marker.span not in removed]
 
-        facts = self.facts.without_markers(removed) if removed else self.facts
+        annotations = Reannotated(frozenset(removed))
+        facts = self.facts.reannotated(annotations) if removed else self.facts
         found = [*left(self.found), *marked]
         trial = _Examination(facts, found, self.excluded, (), self.keeps_rest)
         if not removed:

@@ -16,6 +16,7 @@ from ccc.analysis.paths.legality import OTHER_TURNS
 from ccc.analysis.paths.locate import extent
 from ccc.analysis.paths.model import FoundPath, LeftPath, Path, WayOut
 from ccc.analysis.paths.unmarked_turns import IN_TURNS, IfMarked, is_final
+from ccc.errors import Span
 from ccc.ir.markers import Marker
 
 
@@ -36,7 +37,7 @@ class Supposed:
         begin: an examination with some loops marked, and some annotations removed.
     """
 
-    def __init__(self, begin: Callable[[Sequence[FoundPath], Collection[int]], Examination]):
+    def __init__(self, begin: Callable[[Sequence[FoundPath], Collection[Span]], Examination]):
         self._begin = begin
         self._begun: dict[Hashable, tuple[Examination, str | None]] = {}
 
@@ -54,7 +55,7 @@ class Supposed:
     def serves(self, way: WayOut, path: FoundPath) -> bool:
         """Whether a path could be collected then, as far as can be told."""
         marked = _supposed(way.headers, way.kind, path)
-        removed = {one.identifier for one in way.removed}
+        removed = [one.span for one in way.removed]
         return not is_final(self._supposing(marked, path, removed).path)
 
     def lost_in_order(
@@ -63,12 +64,12 @@ class Supposed:
         """A path in a loop that could not be collected if that were marked "ccc while"."""
         inside = extent(loop, facts)
         others = [one for one in found if one.entry in inside and one.marker != loop.marker]
-        marked, removed = _supposed([loop.entry], "while", loop), [loop.marker.identifier]
+        marked, removed = _supposed([loop.entry], "while", loop), [loop.marker.span]
         told = ((one, self._supposing(marked, one, removed).path or "") for one in others)
         return next((one for one, reason in told if OTHER_TURNS in reason), None)
 
     def _supposing(
-        self, marked: Sequence[FoundPath], path: FoundPath, removed: Collection[int] = ()
+        self, marked: Sequence[FoundPath], path: FoundPath, removed: Collection[Span] = ()
     ) -> IfMarked:
         """Why the first of loops, which nobody marked, and a path could not be collected, were some
         annotations removed."""
