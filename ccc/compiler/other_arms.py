@@ -4,7 +4,7 @@ can remove it for the one alone, and an arm that is short needs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from ccc.analysis.facts import Facts
@@ -43,22 +43,33 @@ def short_ones_need_nothing(
 
 
 def in_vain_by_default(
-    records: Sequence[Record], remarks: Sequence[Remark], facts: Facts
+    records: Sequence[Record], remarks: Sequence[Remark], untouched: Callable[[], Facts]
 ) -> Iterator[Remark]:
     """The remarks, where nobody insists; of a short path nothing is advised after which it would be
-    left as too short."""
+    left as too short.
+
+    Args:
+        records: the annotations of a kernel.
+        remarks: what is to be said of each.
+        untouched: gives the analyses of the kernel as it was, in which what is left was found.
+    """
     for record, remark in zip(records, remarks, strict=True):
         told = remark.reason or ""
+        if not told or remark.is_asked:
+            yield remark
+            continue
         ends = told.endswith(f"; else {TOO_SHORT}") and _is_short(record)
-        is_vain = not remark.is_asked and (ends or _has_too_few(record, facts))
-        reason = f"{parts_of(told)[0]}; {TOO_SHORT}" if told and is_vain else remark.reason
-        yield replace(remark, reason=reason)
+        is_vain = ends or _has_too_few(record, untouched)
+        yield replace(remark, reason=f"{parts_of(told)[0]}; {TOO_SHORT}") if is_vain else remark
 
 
-def _has_too_few(record: Record, facts: Facts) -> bool:
+def _has_too_few(record: Record, untouched: Callable[[], Facts]) -> bool:
     """Whether a branch in an annotated loop has so few instructions that no lanes make it gain."""
     path = record.path if isinstance(record, PathRecord) else None
     if not isinstance(path, LeftPath) or path.repeats or path.loop is None:
+        return False
+    facts = untouched()
+    if path.entry not in facts.blocks:  # it lies in a function that a pass has inlined
         return False
     blocks = extent(path, facts) & path.loop.loop.blocks
     if any(one.header in blocks for one in facts.loops):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from ccc.analysis.facts import Facts
 from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.compiler.advice import advised
 from ccc.compiler.loops_left import loops_around, with_ways_out
@@ -255,7 +256,8 @@ class _Rewriting:
         is_called = self.context.is_called(function)
         remarks = [advised(one, kernel.annotations, is_called=is_called) for one in records]
         if kernel.options.strategy == AUTO:
-            remarks = [*in_vain_by_default(records, remarks, kernel.facts)]
+            untouched = cache(partial(self._untouched, piece, kernel, is_new=is_new))
+            remarks = [*in_vain_by_default(records, remarks, untouched)]
         remarks = with_ways_out(remarks, loops_around(remarks))
         remarks = with_others_in_mind([*short_ones_need_nothing(records, remarks)])
         told = tuple(zip((one.marker for one in records), remarks, strict=True))
@@ -272,6 +274,10 @@ class _Rewriting:
             known_block_size(function, kernel.options.max_block),
             kernel,
         )
+
+    def _untouched(self, piece: FunctionText, kernel: Kernel, is_new: bool) -> Facts:
+        """The analyses of a kernel as it was before the passes."""
+        return self.context.prepare(piece, frozenset(), {}).facts if is_new else kernel.facts
 
     def _with_blocks(self, piece: FunctionText, ran: Ran) -> Ran:
         """The same with each launched block running its own, where nothing needs more of them."""

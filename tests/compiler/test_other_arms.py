@@ -94,6 +94,33 @@ def test_an_annotation_that_serves_others_is_not_to_be_removed(tmp_path: Path) -
     assert "remark: path (else) left" in line
 
 
+LONG_IN_A_LOOP = """__global__ void k(const int *__restrict__ a, const int *__restrict__ b,
+                  int *__restrict__ out, int n) {
+#pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+        int v = b[i];
+        const int e = a[i];
+#pragma ccc for variable strategy(merge)
+        for (int k = 0; k < e; ++k) {
+#pragma ccc if prob(0.1)
+            if ((v & 7) == 2) {
+                for (int j = 0; j < 20; ++j) v = v * 9 + ((v >> 2) ^ k);
+                v -= b[(v * k) & 1023];
+            }
+            v += k;
+        }
+        out[i] = v;
+    }
+}
+"""
+
+
+def test_a_long_branch_of_a_loop_that_is_transformed_is_not_too_short(tmp_path: Path) -> None:
+    (line,) = said(LONG_IN_A_LOOP, tmp_path, Options())
+    assert ": warning: path left" in line
+    assert "too short" not in line
+
+
 PEELED = """__global__ void k(const int *s, int *y, int n, int m) {
     int h[16] = {}, t = blockIdx.x * blockDim.x + threadIdx.x;
 #pragma ccc for
