@@ -27,7 +27,8 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
     for mine in arms.values():
         common = set.intersection(*(set(chosen.considered) for chosen in mine))
         serves = len(mine) > 1 and any(map(_is_worth_it, mine))
-        crowded = {name for chosen in mine for name in chosen.too_large}
+        names = {name for chosen in mine for name in chosen.too_large}
+        crowded = {name: max(chosen.too_large.get(name, 0) for chosen in mine) for name in names}
         for chosen in mine:
             chosen.common = common
             chosen.crowded = crowded

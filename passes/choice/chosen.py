@@ -87,7 +87,8 @@ class Chosen:
             would be none any more.
         copies: how many there are in one loop of paths of its annotation, if that is since the
             source has nvcc unroll it.
-        crowded: the strategies whose stacks do not fit for another path of the annotation.
+        crowded: the strategies whose stacks do not fit for some path of the annotation, with the most
+            that they take in each warp.
         is_wanted: whether the annotation serves all the same, since something else is told to be
             missing, or since another path needs it, or is worth it.
         serves: whether the annotation may gain with other paths.
@@ -113,7 +114,7 @@ class Chosen:
     of_all: Mapping[str, float] = field(default_factory=dict)
     sharing: str = ""
     copies: int = 1
-    crowded: Collection[str] = ()
+    crowded: Mapping[str, int] = field(default_factory=dict)
     is_wanted: bool = False
     serves: bool = False
     instead: str = REMOVE
@@ -172,7 +173,7 @@ class Chosen:
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
         obstacle = why_no_stacks(kernel) or (
-            "" if has_room else no_room(kernel, self.too_large[best])
+            "" if has_room else no_room(kernel, self._stacks[best])
         )
         if obstacle and not self._gains_nothing(best) and self._range(best)[1] >= GAIN:
             return self._without_room(told, best, obstacle)
@@ -195,10 +196,15 @@ class Chosen:
         return best if able and not self._gains_nothing(best) and self._serves_all(best) else ""
 
     @property
+    def _stacks(self) -> dict[str, int]:
+        """The strategies whose stacks do not fit, and what they take in each warp."""
+        return {**self.too_large, **self.crowded}
+
+    @property
     def _best(self) -> tuple[str, bool]:
         """What serves all paths of the annotation best, of what has room if anything has."""
         names = [name for name in self.considered if name in self.common] or [*self.considered]
-        able = [name for name in names if name not in {*self.too_large, *self.crowded}]
+        able = [name for name in names if name not in self._stacks]
         expected = self.considered if self.is_alone else {**self.considered, **self.of_all}
         return max(able or names, key=lambda name: expected[name]), bool(able)
 

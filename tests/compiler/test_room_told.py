@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from saying import said
 
+from ccc.analysis.paths.model import Path as FoundPath
 from ccc.options import AUTO, COLLECT, Options
+from ccc.passes.choice import choose
+from ccc.passes.choice.beside import know_others
+from ccc.passes.choice.chosen import Chosen
+from ccc.pipeline import Kernel
 
 pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
 
@@ -333,3 +339,32 @@ def test_all_arms_and_cases_are_told_of_one_size_which_has_room_for_each(tmp_pat
         (size,) = {size for one in told for size in re.findall(r"blocks of (\d+) threads", one)}
         fitting = said(source, tmp_path, Options(strategy=COLLECT, max_block=int(size)))
         assert not any(line.endswith(f"[in {name}]") for line in fitting)
+
+
+CROWDED = """__global__ void k(const float *x, float *y, int n) {
+    __shared__ float all[4000];
+    all[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        float v = x[i];
+        #pragma ccc if
+        if (v > 0) for (int j = 0; j < 2; j++) v = sqrtf(v + j) * all[(int)v & 1023];
+        y[i] = v;
+    }
+}
+"""
+
+
+def test_a_copy_is_told_of_though_only_the_stacks_of_others_have_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    def crowd(every: Mapping[FoundPath, Chosen], kernel: Kernel) -> None:
+        know_others(every, kernel)
+        for chosen in every.values():
+            chosen.crowded, chosen.is_alone = dict.fromkeys(chosen.considered, 3000), False
+
+    monkeypatch.setattr(choose, "know_others", crowd)
+    (line,) = said(CROWDED, tmp_path, Options(max_block=1024))
+    assert "left as it was: 34 machine instructions by its code" in line
