@@ -87,8 +87,8 @@ class Chosen:
             would be none any more.
         copies: how many there are in one loop of paths of its annotation, if that is since the
             source has nvcc unroll it.
-        crowded: the strategies whose stacks do not fit for some path of the annotation, with the most
-            that they take in each warp.
+        crowded: the strategies whose stacks do not fit for some path of the annotation, with the
+            most that they take in each warp.
         is_wanted: whether the annotation serves all the same, since something else is told to be
             missing, or since another path needs it, or is worth it.
         serves: whether the annotation may gain with other paths.
