@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import breadth
 import numpy as np
 import pytest
 from breadth import one_in
@@ -35,7 +36,7 @@ def name(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
 
 
-@pytest.mark.parametrize("path", one_in(10, ORIGINALS), ids=name)
+@pytest.mark.parametrize("path", one_in(11, ORIGINALS), ids=name)
 def test_lanes_agree_where_divergence_says_so(path: Path) -> None:
     golden = Golden.read(path)
     module = Module(golden.before)
@@ -51,7 +52,7 @@ def test_lanes_agree_in_code_that_the_passes_made(path: Path) -> None:
         run(Module(golden.after), "k", golden.launch)
 
 
-@pytest.mark.parametrize("path", one_in(10, ORIGINALS), ids=name)
+@pytest.mark.parametrize("path", one_in(11, ORIGINALS), ids=name)
 def test_what_liveness_calls_dead_does_not_matter(path: Path) -> None:
     golden = Golden.read(path)
     expected, _ = run(Module(golden.before), "k", golden.launch)
@@ -64,7 +65,11 @@ def test_what_liveness_calls_dead_does_not_matter(path: Path) -> None:
 @needs_nvcc
 @pytest.mark.slow
 def test_kernels_of_the_fuzzer_do_what_is_said_of_them() -> None:
-    kernels = [one for one in (kernel(3, number) for number in range(6)) if not one.spins]
+    kernels = [
+        one
+        for one in (kernel(3, number) for number in range(6 if breadth.runs_long else 3))
+        if not one.spins
+    ]
     text = build(kernels, "sm_90", "queue").original
     module = Module(text)
     junk = Module(poisoned(text, True))

@@ -27,7 +27,7 @@ NAME(const float *__restrict__ x, const int *__restrict__ row, int *y, int *lock
 #pragma ccc if
         if (x[i] > 0.9f) {
             float t = x[i];
-            for (int k = 0; k < 20; ++k) t = expf(-t) + 0.1f;
+            for (int k = 0; k < 6; ++k) t = expf(-t) + 0.1f;
             const int bin = (int)(t * 4) & 15;
             CHANGE
         }
@@ -120,7 +120,7 @@ NAME(const float *__restrict__ x, const int *__restrict__ row, int *y, int n) {
 #pragma ccc if
         if (ASKED) {
             float t = x[i];
-            for (int k = 0; k < 20; ++k) t = expf(-t) + 0.1f;
+            for (int k = 0; k < 6; ++k) t = expf(-t) + 0.1f;
             CHANGE
             y[(i + 1) * 1024] = t;
         }
@@ -166,7 +166,7 @@ k(const float *__restrict__ x, const int *__restrict__ row, int *y, int n) {
 #pragma ccc if
         if (x[i] > 0.9f) {
             float t = x[i];
-            for (int k = 0; k < 20; ++k) t = expf(-t) + 0.1f;
+            for (int k = 0; k < 6; ++k) t = expf(-t) + 0.1f;
             PLACE += t;
         }
     }
@@ -220,7 +220,7 @@ NAME(const float *__restrict__ x, const int *__restrict__ key, float *y, int n) 
 #pragma ccc if
         if (x[i * stride + thread] > 0.9f) {
             float t = x[i];
-            for (int k = 0; k < 20; ++k) t = expf(-t) + 0.1f;
+            for (int k = 0; k < 6; ++k) t = expf(-t) + 0.1f;
             CHANGE
         }
     }
@@ -404,7 +404,7 @@ NAME(const float *x, const int *key, const int *row, float *y, float *out, float
 #pragma ccc if
         if (x[i] > 0.9f) {
             float t = x[i];
-            for (int k = 0; k < 20; ++k) t = expf(-t) + 0.1f;
+            for (int k = 0; k < 6; ++k) t = expf(-t) + 0.1f;
             out[i * stride + thread] = t;
             CHANGE
         }

@@ -54,7 +54,7 @@ NAME(const float *__restrict__ x, const int *__restrict__ key, float *y, float *
 #pragma ccc if
         if (x[i * stride + thread] > 0.9f) {
             float t = READ;
-            for (int k = 0; k < 20; ++k) t = expf(-t) + 0.1f;
+            for (int k = 0; k < 6; ++k) t = expf(-t) + 0.1f;
             out[i * stride + thread] = t;
             CHANGE
         }
@@ -95,7 +95,7 @@ def test_a_ring_of_the_threads_own_is_told_of_however_large_it_is(tmp_path: Path
 #pragma ccc if
         if (x[i * stride + thread] > 0.9f) {
             float t = x[i];
-            for (int k = 0; k < 20; ++k) t = expf(-t) + 0.1f;
+            for (int k = 0; k < 6; ++k) t = expf(-t) + 0.1f;
             CHANGE
         }
     }
