@@ -19,8 +19,12 @@ _LINE_MARKER = re.compile(
 )
 """What stands behind spaces in a line of its own; a pattern that begins with a character is found
 much faster than one that begins with a line."""
-_RAW = re.compile(rb'(?<![\w"])(?:u8|[uUL])?R"([^()\\\s]{0,16})\(.*?\)\1"', re.DOTALL)
-"""A raw string; what looks like a marker in one is text, as of a source for NVRTC."""
+_QUOTED = re.compile(
+    rb"""(?<!\w)(?:u8|[uUL])?R"([^()\\\s]{0,16})\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|(?<!\w)'(?:"|\\.)'""",
+    re.DOTALL,
+)
+"""A string, one with a group being raw; or a character, lest a quote in one be taken for the first
+of a string. What looks like a marker in a raw string is text, as of a source for NVRTC."""
 MOST_READ = 1 << 20
 """Bytes up to which all of the user's files are read, which takes a second; of what is in some
 libraries the parser does not come to an end."""
@@ -119,7 +123,8 @@ def _meaning(flags: bytes) -> tuple[bool, bool]:
 
 def _line_markers(code: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
     """Where the lines of line markers begin, and what they say."""
-    raw = [match.span() for match in _RAW.finditer(code)] if b'R"' in code else []
+    quoted = _QUOTED.finditer(code) if b'R"' in code else ()
+    raw = [match.span() for match in quoted if match[1] is not None]
     for match in _LINE_MARKER.finditer(code):
         at = match.start()
         before = bisect_right(raw, (at, len(code)))

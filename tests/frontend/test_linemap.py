@@ -34,7 +34,14 @@ def test_of_a_large_library_nothing_is_read(
 
 
 @pytest.mark.parametrize(
-    ("before", "at"), [('auto r = R"x(', "k.cu 5"), ('int R; auto r = f("R"', "gpu.cu 3")]
+    ("before", "at"),
+    [
+        ('auto r = R"x(', "k.cu 5"),
+        ("auto c = '\"'; auto r = R\"x(", "k.cu 5"),
+        ('int R; auto r = f("R"', "gpu.cu 3"),
+        ('f("R",(0));', "gpu.cu 3"),
+        ('f("for R",(0), "),for R");', "gpu.cu 3"),
+    ],
 )
 def test_what_looks_like_a_line_marker_in_a_raw_string_is_none(before: str, at: str) -> None:
     code = f'# 1 "k.cu"\n{before}\n# 1 "gpu.cu"\nint x;\n)x";\n#pragma ccc for\n'.encode()
