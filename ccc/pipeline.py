@@ -218,6 +218,8 @@ class Kernel:
     """What was asked for and does not apply: all is done as if nobody had."""
     announced: set[Marker] = field(default_factory=set)
     """Those to tell of also where the option asked, since the strategy could have been taken."""
+    informing: set[Marker] = field(default_factory=set)
+    """Those of branches by whose share, which is told, it was chosen what serves paths inside."""
 
     def request_of(self, path: Path | LeftPath) -> Request | None:
         """What is to be done with a path, if anybody says; None: what the policy chooses."""

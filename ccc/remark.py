@@ -94,6 +94,8 @@ class Remark:
         details: what else the report says, by key.
         ways: what annotations there would be if what is advised were done.
         serves_alone: whether it would be transformed without others that are left.
+        informs: whether it is left, and what is told of it, as the share of lanes that take it, is
+            why something inside is transformed.
     """
 
     kind: Literal["applied", "missed"]
@@ -110,6 +112,7 @@ class Remark:
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
     ways: Sequence[Reannotated] = field(default=(), compare=False)
     serves_alone: bool = field(default=False, compare=False)
+    informs: bool = field(default=False, compare=False)
 
     @staticmethod
     def applied_to(

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 def refused_in(annotations: Sequence[Annotation], remarks: Remarks, marked: str) -> set[int]:
     """The annotations that no copy of their code could be transformed for, in ``marked`` PTX; not
-    yet those for which it could without others of these."""
-    applied = {one.position for mine in remarks.values() for one in mine if one.applied}
+    yet those for which it could without others of these, and none by what is told of which others
+    are transformed."""
+    every = [one for mine in remarks.values() for one in mine]
+    applied = {one.position for one in every if one.applied or one.informs}
     hopeful = applied.union(*map(_hopeful, remarks.values()))
     left = _left(annotations, remarks, marked, hopeful)
     return left or _left(annotations, remarks, marked, applied)

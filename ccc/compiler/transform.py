@@ -260,6 +260,10 @@ class _Rewriting:
             remarks = [*in_vain_by_default(records, remarks, untouched)]
         remarks = with_ways_out(remarks, loops_around(remarks))
         remarks = with_others_in_mind([*short_ones_need_nothing(records, remarks)])
+        remarks = [
+            replace(remark, informs=one.marker in kernel.informing and not remark.applied)
+            for one, remark in zip(records, remarks, strict=True)
+        ]
         told = tuple(zip((one.marker for one in records), remarks, strict=True))
         if not is_new and self.known is None:  # what is counted is the code as it stays
             kernel = self.context.prepare(piece, frozenset(), {})

@@ -20,19 +20,18 @@ from ccc.analysis.paths.induction import (
     TO_SHARE,
 )
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
+from ccc.ir.markers import Marker
 from ccc.passes.choice.beside import know_others
 from ccc.passes.choice.chosen import LEAVE, MARK_BRANCH, MARK_REST, TOO_SHORT, Chosen
 from ccc.passes.choice.exchange import ADAPTIVE
 from ccc.passes.choice.inner_loops import SHARED_OUT
-from ccc.passes.choice.nesting import (
-    why_no_path,
-)
+from ccc.passes.choice.nesting import paths_around, why_no_path
 from ccc.passes.choice.search import StrategySearch
 from ccc.passes.choice.skipped import may_gain
 from ccc.passes.launch_shape import warps_bound
 from ccc.passes.strategies.batch import MEETS
 from ccc.passes.strategies.engage import why_not
-from ccc.passes.strategies.strategy import Collectable, instruction_count
+from ccc.passes.strategies.strategy import Collectable, Hints, instruction_count
 from ccc.passes.thresholds import (
     FEW_ITERATIONS,
     MUCH_GAINED,
@@ -75,9 +74,23 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
         if _is_for_few(search, served, kernel):
             kernel.few[loop.loop.header] = FEW_ITERATIONS
     know_others(found, kernel)
+    kernel.informing |= _informing(found, searches)
     for one in (one for mine in loops.values() for one in mine):
         is_asked = searches[one.path].is_asked(one.path)
         _tell(one, found[one.path], kernel, is_asked=is_asked, would_share=one.path in sharing)
+
+
+def _informing(
+    found: Mapping[Path, Chosen], searches: Mapping[Path, StrategySearch]
+) -> set[Marker]:
+    """The markers of branches by whose share it was chosen what serves a path inside."""
+    chosen = (
+        path
+        for path, one in found.items()
+        if one.strategy != LEAVE and not searches[path].is_asked(path)
+    )
+    around = {one.marker for path in chosen for one in paths_around(path)}
+    return {one for one in around if Hints.of(one).prob is not None}
 
 
 def _tell(

@@ -7,7 +7,7 @@ out, what is annotated in them is no path any more.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ccc.analysis.paths.model import Path
 from ccc.options import COLLECT, Request
@@ -21,12 +21,16 @@ from ccc.passes.strategies.uniform import UNIFORM
 from ccc.pipeline import Kernel
 
 
+def paths_around(path: Path) -> Iterator[Path]:
+    """The paths around it, from the innermost on."""
+    while path.parent is not None:
+        path = path.parent
+        yield path
+
+
 def loops_around(path: Path) -> tuple[Path, ...]:
-    """The paths around it that are inner loops, from the innermost on."""
-    if path.parent is None:
-        return ()
-    mine = (path.parent,) if path.parent.repeats else ()
-    return (*mine, *loops_around(path.parent))
+    """Those of them that are inner loops."""
+    return tuple(one for one in paths_around(path) if one.repeats)
 
 
 def outermost_first(paths: Iterable[Path], costs: Mapping[Path, PathCost]) -> list[Path]:

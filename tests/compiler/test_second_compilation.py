@@ -205,3 +205,32 @@ def test_who_has_no_value_is_not_told_of_where_another_is_handed_on(tmp_path: Pa
     assert "say so on the loop of line 15: reduction(+: errors)" in line
     served = PARSED.replace("CLAUSE", "reduction(+: errors)")
     assert said(served, tmp_path, Options(strategy=COLLECT)) == []
+
+
+SHARE_OF_AN_INNER_LOOP = """__global__ void
+k(const int *__restrict__ a, const int *__restrict__ b, int *__restrict__ y, int n) {
+#pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+#pragma ccc if prob(0.1) CLAUSE
+        if (a[i] < 10) {
+            int x = a[i], t = b[i];
+#pragma ccc while
+            while (t > 0) {
+                for (int k = 0; k < 24; ++k) x = x * 5 + ((x >> 3) ^ k);
+                t -= 1 + (x & 1);
+            }
+            y[i] = x;
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("clause", ["", "strategy(leave)"])
+def test_the_share_of_a_branch_that_is_left_is_not_forgotten(clause: str, tmp_path: Path) -> None:
+    """By it the loop inside is transformed, which would be left without."""
+    source = SHARE_OF_AN_INNER_LOOP.replace("CLAUSE", clause)
+    lines = said(source, tmp_path, Options())
+    assert not any(line.startswith("k.cu:8:") for line in lines)
+    without = source.replace("#pragma ccc if prob(0.1)", "//")
+    assert any(line.startswith("k.cu:8:") for line in said(without, tmp_path, Options()))
