@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 from ccc.analysis.paths.carried_values import AS_WHILE
@@ -21,7 +22,7 @@ from ccc.errors import Span
 from ccc.ir.markers import WHOLE_KERNEL
 from ccc.ir.reannotated import Reannotated
 from ccc.passes.choice.chosen import GATHERED, REMOVE
-from ccc.passes.thresholds import MOST_FOLLOWED
+from ccc.passes.thresholds import MOST_FOLLOWED, MOST_LOOKED_THROUGH
 from ccc.remark import Remark, silent_among
 
 _OTHERWISE = "remove this annotation: with others, too, nothing would be gained by it"
@@ -35,16 +36,23 @@ _Found = TypeVar("_Found")
 _Steps: TypeAlias = Generator[Reannotated, Sequence[Remark], _Found]
 
 
-def followed(remarks: Remarks, again: Callable[[Mapping[str, Reannotated]], Remarks]) -> Remarks:
+def followed(
+    remarks: Remarks,
+    again: Callable[[Mapping[str, Reannotated]], Remarks],
+    size: Callable[[str], int],
+) -> Remarks:
     """The remarks, with advice that holds when that of others is followed.
 
     Args:
         remarks: what there is to say of annotations, by kernel.
         again: the same if kernels had other annotations; it is asked for all of them at once, since
             the module around them is gone through each time.
+        size: how many instructions a kernel has.
     """
     told, asked = dict(remarks), dict[str, Reannotated]()
-    following = {name: _Follower(mine).told() for name, mine in remarks.items()}
+    following = {
+        name: _Follower(mine, partial(size, name)).told() for name, mine in remarks.items()
+    }
 
     def go_on(name: str, answer: Sequence[Remark] | None = None) -> None:
         steps = following[name]
@@ -87,32 +95,42 @@ class _Follower:
 
     Args:
         remarks: what there is to say of them.
+        size: how many instructions there are.
     """
 
-    def __init__(self, remarks: list[Remark]):
+    def __init__(self, remarks: list[Remark], size: Callable[[], int]):
         self._remarks = remarks
         self._left = _left(remarks)
+        self._size = size
+        self._found: dict[Span, list[Remark]] = {}
+        self._looks = 0
 
     def told(self) -> _Steps[list[Remark]]:
         """The remarks; of what there is nothing else to do about but to remove it in the end, what
         there would be to say then, and other ways out where these serve."""
         if not 0 < len(self._left) <= MOST_FOLLOWED:
             return self._remarks
-        found: dict[Span, list[Remark]] = {}
+        self._looks = max(1, MOST_LOOKED_THROUGH // (len(self._left) * self._size()))
+        try:
+            return (yield from self._followed())
+        except _EnoughError:
+            return _with_others(self._remarks, self._found)
+
+    def _followed(self) -> _Steps[list[Remark]]:
         gone, told = Places(), self._remarks
         while more := (_to_go(told) | (yield from self._in_vain(told, gone))) & self._left - gone:
             in_vain = more - _to_go(told)
             for place in more - _to_go(self._remarks):
                 mine = [one for one in told if one.position == place]
                 way = _OTHERWISE if place in in_vain else None
-                found[place] = [_with_way_out(one, way) for one in mine]
+                self._found[place] = [_with_way_out(one, way) for one in mine]
             gone |= more
-            told = [*(yield Reannotated(gone))] if gone < self._left else []
+            told = [*(yield from self._look(Reannotated(gone)))] if gone < self._left else []
         serving, ways = yield from self._that_serve(self._left - gone, gone, told)
         remarks = [_with_way_out(one, ways.get(one.position)) for one in self._remarks]
         hopeful = serving | self._that_may_serve()
         remarks = [replace(one, serves_alone=one.position in hopeful) for one in remarks]
-        return _with_others(remarks, found)
+        return _with_others(remarks, self._found)
 
     def _that_may_serve(self) -> Places:
         """Branches that may be worth more once nvcc is free to unroll a loop in them that is to
@@ -139,7 +157,7 @@ class _Follower:
         """Whether a path could not be served if that were done; or not as it is then."""
         if place in way.without:
             return False
-        told = yield replace(way, without=way.without | gone)
+        told = yield from self._look(replace(way, without=way.without | gone))
         mine = [one for one in told if one.position == place]
         leads = any(AS_WHILE in _text(one) for one in mine)
         return leads or place in _to_go(mine)
@@ -154,14 +172,29 @@ class _Follower:
             return served, dict.fromkeys(served, f"{_removing(gone)}, {_SERVES}")
         for one in sorted(able, key=_place):
             others = self._left - gone - {one}
-            if not others or one not in _applied((yield Reannotated(gone | others))):
+            if not others or not (yield from self._serves(one, gone | others)):
                 continue
             for other in sorted(others, key=_place):  # those that are not in its way
-                if one in _applied((yield Reannotated((gone | others) - {other}))):
+                if (yield from self._serves(one, (gone | others) - {other})):
                     others -= {other}
             ways = dict.fromkeys(others, _FOR.format(one.line))
             return Places([one]), {**ways, one: f"{_removing(others)}, {_SERVES}"}
         return Places(), {}
+
+    def _serves(self, place: Span, gone: Places) -> _Steps[bool]:
+        """Whether one would be transformed without others."""
+        return place in _applied((yield from self._look(Reannotated(gone))))
+
+    def _look(self, annotations: Reannotated) -> _Steps[Sequence[Remark]]:
+        """What there would be to say with other annotations."""
+        if not self._looks:
+            raise _EnoughError
+        self._looks -= 1
+        return (yield annotations)
+
+
+class _EnoughError(Exception):
+    """To look at more would take too long."""
 
 
 def _left(remarks: Sequence[Remark]) -> Places:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pytest
+
 from ccc.analysis.paths.carried_values import AS_WHILE
 from ccc.compiler.followed import as_it_came, followed
 from ccc.compiler.said import Remarks
@@ -39,14 +41,31 @@ def gone(*lines: int) -> Reannotated:
     return Reannotated(frozenset(map(place, lines)))
 
 
-def told(remarks: list[Remark], later: Mapping[Reannotated, list[Remark]]) -> list[str]:
-    """What is said of a kernel, by what there would be to say with other annotations."""
+def told(
+    remarks: list[Remark], later: Mapping[Reannotated, list[Remark]], size: int = 10
+) -> list[str]:
+    """What is said of a kernel of that size, by what there would be to say with other
+    annotations."""
 
     def again(others: Mapping[str, Reannotated]) -> Remarks:
         found = (later.items(), others["k"])
         return {"k": next(mine for other, mine in found[0] if other == found[1])}
 
-    return [one.reason or one.advice or "" for one in followed({"k": remarks}, again)["k"]]
+    (every,) = followed({"k": remarks}, again, lambda _: size).values()
+    return [one.reason or one.advice or "" for one in every]
+
+
+def test_a_large_kernel_is_looked_at_once() -> None:
+    """What that tells is told, and what else there may be is not looked for."""
+    later = {gone(1): [left(2, "poor, too; remove the annotation"), left(3, "fair")]}
+    remarks = [left(1, REMOVE), left(2, "fair; tell with a profile"), left(3, "good")]
+    with pytest.raises(StopIteration):  # it would be looked at once more
+        told(remarks, later)
+    assert told(remarks, later, size=4000) == [
+        REMOVE,
+        "poor, too; remove the annotation",
+        "good",
+    ]
 
 
 def test_what_is_to_go_once_another_is_gone_is_to_go_at_once() -> None:
