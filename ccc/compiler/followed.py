@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TypeAlias, TypeVar
 
 from ccc.analysis.paths.carried_values import AS_WHILE
@@ -39,7 +38,7 @@ _Steps: TypeAlias = Generator[Reannotated, Sequence[Remark], _Found]
 def followed(
     remarks: Remarks,
     again: Callable[[Mapping[str, Reannotated]], Remarks],
-    size: Callable[[str], int],
+    sizes: Mapping[str, int],
 ) -> Remarks:
     """The remarks, with advice that holds when that of others is followed.
 
@@ -47,12 +46,10 @@ def followed(
         remarks: what there is to say of annotations, by kernel.
         again: the same if kernels had other annotations; it is asked for all of them at once, since
             the module around them is gone through each time.
-        size: how many instructions a kernel has.
+        sizes: about how many instructions each kernel has.
     """
     told, asked = dict(remarks), dict[str, Reannotated]()
-    following = {
-        name: _Follower(mine, partial(size, name)).told() for name, mine in remarks.items()
-    }
+    following = {name: _Follower(mine, sizes.get(name, 1)).told() for name, mine in remarks.items()}
 
     def go_on(name: str, answer: Sequence[Remark] | None = None) -> None:
         steps = following[name]
@@ -95,10 +92,10 @@ class _Follower:
 
     Args:
         remarks: what there is to say of them.
-        size: how many instructions there are.
+        size: about how many instructions it has.
     """
 
-    def __init__(self, remarks: list[Remark], size: Callable[[], int]):
+    def __init__(self, remarks: list[Remark], size: int):
         self._remarks = remarks
         self._left = _left(remarks)
         self._size = size
@@ -110,7 +107,7 @@ class _Follower:
         there would be to say then, and other ways out where these serve."""
         if not 0 < len(self._left) <= MOST_FOLLOWED:
             return self._remarks
-        self._looks = max(1, MOST_LOOKED_THROUGH // (len(self._left) * self._size()))
+        self._looks = max(1, MOST_LOOKED_THROUGH // (len(self._left) * self._size))
         try:
             return (yield from self._followed())
         except _EnoughError:

@@ -59,7 +59,8 @@ class Transformed:
     ``remarks`` say what became of each annotation, by function; ``warnings`` what else there is to
     warn of, and ``hints`` that a profile fits the source no more, which is nobody's fault.
     ``blocks`` are the most threads that a block of each kernel with annotations may have,
-    as far as that is known. ``printed`` is the PTX after the passes named in ``print_after``.
+    as far as that is known, and ``sizes`` about how many instructions each had. ``printed`` is the
+    PTX after the passes named in ``print_after``.
     """
 
     ptx: str
@@ -67,6 +68,7 @@ class Transformed:
     warnings: list[CccError] = field(default_factory=list)
     hints: list[CccError] = field(default_factory=list)
     blocks: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
     printed: str = ""
 
     @property
@@ -223,6 +225,7 @@ class _Rewriting:
         declared: dict[str, Sequence[str]] = {}
         for piece in _concerned(module):
             marked = piece.is_marked  # its new text may not be
+            self.result.sizes[piece.name] = piece.text.count(";")
             try:
                 outcome = self._outcome(piece)
             except NotRepresentable as obstacle:

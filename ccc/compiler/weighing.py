@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ccc.compiler.followed import followed, may_serve_alone
@@ -17,7 +17,6 @@ from ccc.compiler.registers import Assembler, resources_of, target_of
 from ccc.errors import CccError
 from ccc.ir.reannotated import Reannotated
 from ccc.options import Options
-from ccc.parse import parse_module
 from ccc.passes.launch_shape import BOUNDS
 from ccc.passes.thresholds import (
     GAIN,
@@ -67,19 +66,13 @@ def weighed(
         changed = partial(transforms, reannotated=others)
         return _settled(changed, ptx, options, known.anew(), original)[0].remarks
 
-    told.remarks = followed(told.remarks, again, lambda name: _sizes(ptx)[name])
+    told.remarks = followed(told.remarks, again, told.sizes)
     if not is_counted:
         return told
     result = transformed(**settled)
     result.ptx = keep_launchable(ptx, result.ptx, options, known.assembler, original).ptx
     result.remarks = told.remarks
     return result
-
-
-@lru_cache(maxsize=1)
-def _sizes(ptx: str) -> dict[str, int]:
-    """About how many instructions functions have."""
-    return {one.name: one.text.count(";") for one in parse_module(ptx).functions}
 
 
 def _settled(

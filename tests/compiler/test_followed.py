@@ -51,7 +51,7 @@ def told(
         found = (later.items(), others["k"])
         return {"k": next(mine for other, mine in found[0] if other == found[1])}
 
-    (every,) = followed({"k": remarks}, again, lambda _: size).values()
+    (every,) = followed({"k": remarks}, again, {"k": size}).values()
     return [one.reason or one.advice or "" for one in every]
 
 
@@ -61,7 +61,7 @@ def test_a_large_kernel_is_looked_at_once() -> None:
     remarks = [left(1, REMOVE), left(2, "fair; tell with a profile"), left(3, "good")]
     with pytest.raises(StopIteration):  # it would be looked at once more
         told(remarks, later)
-    assert told(remarks, later, size=4000) == [
+    assert told(remarks, later, size=6000) == [
         REMOVE,
         "poor, too; remove the annotation",
         "good",
