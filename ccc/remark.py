@@ -162,6 +162,21 @@ class Remark:
         return request is not None and self.follows(request)
 
     @property
+    def may_gain(self) -> bool:
+        """Whether what is left, though it could be transformed, may be expected to gain."""
+        return self.advice is not None and round(self._most_expected, 2) > 1
+
+    @property
+    def gains_nothing(self) -> bool:
+        """Whether nothing is expected to be gained by what could be done."""
+        return self.advice is not None and not self.may_gain
+
+    @property
+    def _most_expected(self) -> float:
+        expected: Mapping[str, float] = self.details.get("considered") or {}
+        return max(expected.values(), default=2.0)
+
+    @property
     def refusal(self) -> CccError | None:
         """The warning, or with ``--ccc-strict`` the error, that tells the user of a reason."""
         if self.reason is None:

@@ -106,6 +106,10 @@ class Loop:
     blocks: frozenset[str]
     latches: frozenset[str]
 
+    def entered_from(self, graph: FlowGraph) -> list[str]:
+        """The blocks outside from which control comes to it, in a fixed order."""
+        return sorted(set(graph.predecessors(self.header)) - self.blocks)
+
     def exits(self, graph: FlowGraph) -> list[tuple[str, str]]:
         """The edges that leave the loop, in a fixed order."""
         found = [(a, b) for a in self.blocks for b in graph.successors(a) if b not in self.blocks]

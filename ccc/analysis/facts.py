@@ -182,8 +182,8 @@ class Facts:
     def begins(self, loop: Loop, register: Register) -> list[Definition] | None:
         """What may have made the value of a register where a loop is begun; None where that may be
         the loop itself, since one around it goes on with what an earlier run has left."""
-        before = set(self.graph.predecessors(loop.header)) - loop.blocks
-        every = (self.reaching.at_bottom(label, register) for label in sorted(before))
+        before = loop.entered_from(self.graph)
+        every = (self.reaching.at_bottom(label, register) for label in before)
         found = list(dict.fromkeys(one for some in every for one in some))
         return None if any(one.label in loop.blocks for one in found) else found
 

@@ -19,12 +19,16 @@ from ccc.compiler.removal import is_removal
 from ccc.compiler.said import Remarks
 from ccc.errors import Span
 from ccc.ir.markers import WHOLE_KERNEL
-from ccc.ir.reannotated import Reannotated
+from ccc.ir.reannotated import SUPPOSED, Reannotated
 from ccc.passes.choice.chosen import GATHERED, REMOVE
 from ccc.passes.thresholds import MOST_FOLLOWED, MOST_LOOKED_THROUGH
 from ccc.remark import Remark, silent_among
 
 _OTHERWISE = "remove this annotation: with others, too, nothing would be gained by it"
+_UNLESS_TOLD = (
+    "remove this annotation, or {}: with others, too, nothing would be gained as far as is known"
+)
+_TELLING = re.compile(r", or (tell [^;]*)$")
 _SERVES = "without which this one serves"
 _FOR = "remove this annotation: that on line {} serves without it"
 _IS_FOR = re.compile(_FOR.replace("{}", r"(\d+)"))
@@ -101,6 +105,7 @@ class _Follower:
         self._size = size
         self._found: dict[Span, list[Remark]] = {}
         self._looks = 0
+        self._seen: dict[Reannotated, Sequence[Remark]] = {}
 
     def told(self) -> _Steps[list[Remark]]:
         """The remarks; of what there is nothing else to do about but to remove it in the end, what
@@ -115,11 +120,14 @@ class _Follower:
 
     def _followed(self) -> _Steps[list[Remark]]:
         gone, told = Places(), self._remarks
-        while more := (_to_go(told) | (yield from self._in_vain(told, gone))) & self._left - gone:
-            in_vain = more - _to_go(told)
+        while True:
+            in_vain = yield from self._in_vain(told, gone)
+            more = (_to_go(told) | in_vain.keys()) & self._left - gone
+            if not more:
+                break
             for place in more - _to_go(self._remarks):
                 mine = [one for one in told if one.position == place]
-                way = _OTHERWISE if place in in_vain else None
+                way = None if place in _to_go(told) else in_vain[place]
                 self._found[place] = [_with_way_out(one, way) for one in mine]
             gone |= more
             told = [*(yield from self._look(Reannotated(gone)))] if gone < self._left else []
@@ -137,27 +145,34 @@ class _Follower:
         gathering = ((place, GATHERED.format(place.line)) for place in priced)
         return Places(place for place, way in gathering if any(a.endswith(way) for a in advices))
 
-    def _in_vain(self, told: Sequence[Remark], gone: Places) -> _Steps[Places]:
-        """Those of which no annotations that are advised would serve."""
-        found = Places()
+    def _in_vain(self, told: Sequence[Remark], gone: Places) -> _Steps[dict[Span, str]]:
+        """Those of which no annotations that are advised would serve, and what is to be done."""
+        found: dict[Span, str] = {}
         asking = {one.position for one in told if one.ways and one.position not in gone}
         for place in sorted(asking, key=_place):
             ways = [way for one in told if one.position == place for way in one.ways]
+            answers: list[str] = []
             for way in ways:
-                if not (yield from self._is_in_vain(place, way, gone)):
+                answer = yield from self._why_in_vain(place, way, gone)
+                if answer is None:
                     break
+                answers.append(answer)
             else:
-                found |= {place}
+                found[place] = min(answers, key=_OTHERWISE.__eq__)  # what may be told first
         return found
 
-    def _is_in_vain(self, place: Span, way: Reannotated, gone: Places) -> _Steps[bool]:
-        """Whether a path could not be served if that were done; or not as it is then."""
-        if place in way.without:
-            return False
+    def _why_in_vain(self, place: Span, way: Reannotated, gone: Places) -> _Steps[str | None]:
+        """What is to be done about a path that could not be served if that were done, or not as it
+        is then; None about another."""
         told = yield from self._look(replace(way, without=way.without | gone))
-        mine = [one for one in told if one.position == place]
-        leads = any(AS_WHILE in _text(one) for one in mine)
-        return leads or place in _to_go(mine)
+        mine = [one for one in told if _concerns(one, place, way)]
+        if any(AS_WHILE in _text(one) for one in mine):
+            return _OTHERWISE  # that way is asked for, too
+        to_go = _to_go(mine) | {one.position for one in mine if one.gains_nothing}
+        if not mine or not {one.position for one in mine} <= to_go:
+            return None
+        telling = (found[1] for one in mine if (found := _TELLING.search(_text(one))))
+        return next((_UNLESS_TOLD.format(one) for one in telling), _OTHERWISE)
 
     def _that_serve(
         self, able: Places, gone: Places, told: Sequence[Remark]
@@ -184,14 +199,21 @@ class _Follower:
 
     def _look(self, annotations: Reannotated) -> _Steps[Sequence[Remark]]:
         """What there would be to say with other annotations."""
-        if not self._looks:
-            raise _EnoughError
-        self._looks -= 1
-        return (yield annotations)
+        if annotations not in self._seen:
+            if len(self._seen) == self._looks:
+                raise _EnoughError
+            self._seen[annotations] = yield annotations
+        return self._seen[annotations]
 
 
 class _EnoughError(Exception):
     """To look at more would take too long."""
+
+
+def _concerns(remark: Remark, place: Span, way: Reannotated) -> bool:
+    """Whether it is of a path, or of what is annotated in its place."""
+    is_instead = place in way.without
+    return remark.position.file == SUPPOSED if is_instead else remark.position == place
 
 
 def _left(remarks: Sequence[Remark]) -> Places:

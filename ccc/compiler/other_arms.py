@@ -88,7 +88,7 @@ def _of_short(remark: Remark, others: Sequence[Remark]) -> str | None:
     if _serves_others(remark, others):
         return NEEDS_NOTHING
     beside = [one for one in others if one.position == remark.position]
-    in_vain = all(one.advice is not None and not _may_gain(one) for one in beside)
+    in_vain = all(one.advice is not None and not one.may_gain for one in beside)
     return TOO_SHORT if beside and in_vain else None
 
 
@@ -107,12 +107,6 @@ def _kept(remark: Remark, remarks: Sequence[Remark]) -> str | None:
 def _serves_others(remark: Remark, remarks: Sequence[Remark]) -> bool:
     """Whether another arm, or case, of an annotation was transformed, or could be in all copies,
     and no copy of this one was."""
-    able = (one for one in without_idle_copies(remarks) if one.applied or _may_gain(one))
+    able = (one for one in without_idle_copies(remarks) if one.applied or one.may_gain)
     arms = {of_arm(one) for one in able if one.position == remark.position}
     return bool(arms) and of_arm(remark) not in arms
-
-
-def _may_gain(remark: Remark) -> bool:
-    """Whether what is left, though it could be transformed, may be expected to gain."""
-    expected = remark.details.get("considered") or {}
-    return remark.advice is not None and round(max(expected.values(), default=2), 2) > 1

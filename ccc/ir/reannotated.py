@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ccc.errors import Span
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Block, Function, MarkerNote
 
-_NOWHERE = "<supposed>"
+SUPPOSED = "<supposed>"
 """What to call the file of annotations that nobody wrote."""
 
 
@@ -20,20 +20,36 @@ class Reannotated:
     Attributes:
         without: where those stand that are gone.
         marked: the kinds of new ones, by the labels of the loops' headers.
+        entered: the blocks from which control comes to annotated loops, by the same.
     """
 
     without: frozenset[Span] = frozenset()
     marked: Mapping[str, str] = field(default_factory=dict, hash=False)
+    entered: Mapping[str, Collection[str]] = field(default_factory=dict, hash=False)
 
     def blocks_of(self, function: Function) -> list[Block]:
         """The blocks of a function with these annotations."""
-        return [self._annotated(*one) for one in enumerate(function.blocks, 1)]
+        numbers = {block.label: number for number, block in enumerate(function.blocks, 1)}
+        loops: dict[str, list[MarkerNote]] = {}
+        for header, labels in self.entered.items():
+            for label in labels:
+                loops.setdefault(label, []).append(_note("loop", numbers[header]))
+        return [
+            self._annotated(block, numbers[block.label], loops.get(block.label, ()))
+            for block in function.blocks
+        ]
 
-    def _annotated(self, number: int, block: Block) -> Block:
+    def _annotated(self, block: Block, number: int, loops: Iterable[MarkerNote]) -> Block:
         kept = [one for one in block.statements if not _is_of(one, self.without)]
+        end = -1 if block.terminator else len(kept)
+        kept[end:end] = loops
         if kind := self.marked.get(block.label):
-            kept.insert(0, MarkerNote(Marker(kind, -number, Span(_NOWHERE, number))))
+            kept.insert(0, _note(kind, number))
         return replace(block, statements=kept)
+
+
+def _note(kind: str, number: int) -> MarkerNote:
+    return MarkerNote(Marker(kind, -number, Span(SUPPOSED, number)))
 
 
 def _is_of(statement: object, places: Collection[Span]) -> bool:

@@ -213,7 +213,7 @@ class FlattenedLoop:
     def _enter(self) -> None:
         """Count the members, and come to the loop by one way."""
         header, enter = self.outer.header, self.labels["ENTER"]
-        sources = set(self.facts.graph.predecessors(header)) - self.outer.blocks
+        sources = self.outer.entered_from(self.facts.graph)
         emit = self._at(enter)
         count_members(
             self.function, self.facts, self.nest.reconvergence, emit, self.registers["members"],

@@ -101,9 +101,8 @@ def _check_values(
 
 def _check_way(loop: Loop, space: IterationSpace, same: Collection[Register], facts: Facts) -> None:
     """That the threads whose number is below the bound come to the loop, and no others."""
-    ways = set(facts.graph.predecessors(loop.header)) - loop.blocks
     is_guarded = False
-    for label in reachable(facts.graph.predecessors, ways):
+    for label in reachable(facts.graph.predecessors, loop.entered_from(facts.graph)):
         branch = next((i for i in facts.blocks[label].instructions if i.is_terminator), None)
         if branch is None or (branch.guard is None and branch.name == "bra"):
             continue

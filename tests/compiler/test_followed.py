@@ -12,7 +12,7 @@ from ccc.compiler.followed import as_it_came, followed
 from ccc.compiler.said import Remarks
 from ccc.errors import Span
 from ccc.ir.markers import Marker
-from ccc.ir.reannotated import Reannotated
+from ccc.ir.reannotated import SUPPOSED, Reannotated
 from ccc.remark import Remark
 
 REMOVE = "poor; remove the annotation"
@@ -109,10 +109,24 @@ def test_no_loop_is_to_be_marked_if_that_would_be_in_vain() -> None:
     assert told(remarks, later) == ["in a loop; mark that"]
 
 
-def test_a_way_in_place_of_an_annotation_is_no_way_in_vain() -> None:
+@pytest.mark.parametrize(
+    ("later", "advice"),
+    [
+        ("fair; tell with a profile", "mark that instead"),
+        (REMOVE, "remove this annotation: with others, too, nothing would be gained by it"),
+        (
+            "poor; remove the annotation, or tell with prob(share)",
+            "remove this annotation, or tell with prob(share): with others, too, nothing would be "
+            "gained as far as is known",
+        ),
+    ],
+)
+def test_what_is_annotated_in_place_of_a_path_is_followed_too(later: str, advice: str) -> None:
     way = replace(WHILE, without=frozenset({place(1)}))
-    assert told([refused(1, "in a loop; mark that instead", way)], {}) == [
-        "in a loop; mark that instead"
+    marker = Marker("while", -1, Span(SUPPOSED, 3))
+    remarks = [refused(1, "in a loop; mark that instead", way)]
+    assert told(remarks, {way: [Remark.not_worth_it(marker, "k", later, {})]}) == [
+        f"in a loop; {advice}"
     ]
 
 

@@ -9,8 +9,8 @@ context; or it is left at one of them, with a reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ccc.analysis.companions import Companions
@@ -45,18 +45,20 @@ class Refused(Exception):
 @dataclass(frozen=True)
 class WayOut:
     """What may be done about a path: to mark the loops with these ``headers``, and to remove the
-    annotations that are ``removed``."""
+    annotations that are ``removed``. Those of the kind ``for`` are ``entered`` from some blocks."""
 
     text: str
     headers: Collection[str] = ()
     removed: Collection[Marker] = ()
     kind: str = "while"
+    entered: Mapping[str, Collection[str]] = field(default_factory=dict, hash=False)
 
     @property
     def reannotated(self) -> Reannotated:
         """The annotations then."""
         removed = frozenset(one.span for one in self.removed)
-        return Reannotated(removed, dict.fromkeys(self.headers, self.kind))
+        entered = self.entered if self.kind == "for" else {}
+        return Reannotated(removed, dict.fromkeys(self.headers, self.kind), entered)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,8 +74,9 @@ def how_to_mark(
     their, them = ("their", "them") if others else ("its", "it")
     by_turns = not between and not is_final(if_marked("while").loop)
     instead = f'mark {them} "ccc while", or {_REMOVE}' if by_turns else _REMOVE
-    headers = [one.header for one in around[: between + 1]]
-    ways = [WayOut(kind, headers, (), kind) for kind in ("for", *["while"] * by_turns)]
+    entered = {one.header: one.entered_from(facts.graph) for one in around[: between + 1]}
+    kinds = ("for", *["while"] * by_turns)
+    ways = [WayOut(kind, [*entered], (), kind, entered) for kind in kinds]
     return f"{WHOLE}{others}, if {their} turns are independent; else {instead}", ways
 
 
