@@ -179,7 +179,9 @@ have to be copied."""
 MOST_FOLLOWED = 6
 """With so many annotations of a kernel left, or fewer, what would be told of each without others is
 looked at before anything is told: each look takes as long as the kernel did."""
-MOST_LOOKED_THROUGH = 6000
+MOST_ADVISED = 2
+"""So much advice in a row is followed for a path before it is told whether that is in vain."""
+MOST_LOOKED_THROUGH = 8000
 """Instructions times annotations that are left, of all such looks at a kernel together; there is
 one in any case. On two cores 1,000 took 0.3 to 0.6 s (2026-12-01)."""
 FEW_COUNTED = 4

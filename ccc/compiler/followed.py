@@ -21,7 +21,7 @@ from ccc.errors import Span
 from ccc.ir.markers import WHOLE_KERNEL
 from ccc.ir.reannotated import SUPPOSED, Reannotated
 from ccc.passes.choice.chosen import GATHERED, REMOVE
-from ccc.passes.thresholds import MOST_FOLLOWED, MOST_LOOKED_THROUGH
+from ccc.passes.thresholds import MOST_ADVISED, MOST_FOLLOWED, MOST_LOOKED_THROUGH
 from ccc.remark import Remark, silent_among
 
 _OTHERWISE = "remove this annotation: with others, too, nothing would be gained by it"
@@ -151,26 +151,39 @@ class _Follower:
         asking = {one.position for one in told if one.ways and one.position not in gone}
         for place in sorted(asking, key=_place):
             ways = [way for one in told if one.position == place for way in one.ways]
-            answers: list[str] = []
-            for way in ways:
-                answer = yield from self._why_in_vain(place, way, gone)
-                if answer is None:
-                    break
-                answers.append(answer)
-            else:
-                found[place] = min(answers, key=_OTHERWISE.__eq__)  # what may be told first
+            answer = yield from self._why_all_in_vain(place, ways, Reannotated(gone), MOST_ADVISED)
+            if answer is not None:
+                found[place] = answer
         return found
 
-    def _why_in_vain(self, place: Span, way: Reannotated, gone: Places) -> _Steps[str | None]:
+    def _why_all_in_vain(
+        self, place: Span, ways: Iterable[Reannotated], done: Reannotated, most: int
+    ) -> _Steps[str | None]:
+        """What is to be done about a path that none of some ways serves once others are done; None
+        about another."""
+        answers: list[str] = []
+        for way in ways:
+            answer = yield from self._why_in_vain(place, done.then(way), most)
+            if answer is None:
+                return None
+            answers.append(answer)
+        return min(answers, key=_OTHERWISE.__eq__)  # what may be told first
+
+    def _why_in_vain(self, place: Span, way: Reannotated, most: int) -> _Steps[str | None]:
         """What is to be done about a path that could not be served if that were done, or not as it
-        is then; None about another."""
-        told = yield from self._look(replace(way, without=way.without | gone))
-        mine = [one for one in told if _concerns(one, place, way)]
+        is then; None about another. So many advices are followed in a row."""
+        told = yield from self._look(way)
+        is_silent = silent_among(told)
+        mine = [one for one in told if _concerns(one, place, way) and not is_silent(one)]
         if any(AS_WHILE in _text(one) for one in mine):
             return _OTHERWISE  # that way is asked for, too
-        to_go = _to_go(mine) | {one.position for one in mine if one.gains_nothing}
-        if not mine or not {one.position for one in mine} <= to_go:
+        lasting = [one for one in mine if not (_is_to_go(one) or one.gains_nothing)]
+        if not mine or any(one.applied or not one.ways for one in lasting):
             return None
+        if lasting:
+            more = [one for remark in lasting for one in remark.ways]
+            yet = most > 1 and (yield from self._why_all_in_vain(place, more, way, most - 1))
+            return yet or None
         telling = (found[1] for one in mine if (found := _TELLING.search(_text(one))))
         return next((_UNLESS_TOLD.format(one) for one in telling), _OTHERWISE)
 
@@ -230,8 +243,12 @@ def _to_go(remarks: Sequence[Remark]) -> Places:
     """Those of which nothing can be done but to remove their annotation."""
     is_silent = silent_among(remarks)
     telling = [one for one in remarks if not is_silent(one)]
-    kept = {one.position for one in telling if not is_removal(parts_of(_text(one))[2])}
-    return _left(telling) - kept
+    return _left(telling) - {one.position for one in telling if not _is_to_go(one)}
+
+
+def _is_to_go(remark: Remark) -> bool:
+    """Whether nothing can be done but to remove its annotation."""
+    return is_removal(parts_of(_text(remark))[2])
 
 
 def _text(remark: Remark) -> str:

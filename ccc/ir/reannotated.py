@@ -27,6 +27,14 @@ class Reannotated:
     marked: Mapping[str, str] = field(default_factory=dict, hash=False)
     entered: Mapping[str, Collection[str]] = field(default_factory=dict, hash=False)
 
+    def then(self, other: Reannotated) -> Reannotated:
+        """Those of other changes that are made after these."""
+        return Reannotated(
+            self.without | other.without,
+            {**self.marked, **other.marked},
+            {**self.entered, **other.entered},
+        )
+
     def blocks_of(self, function: Function) -> list[Block]:
         """The blocks of a function with these annotations."""
         numbers = {block.label: number for number, block in enumerate(function.blocks, 1)}

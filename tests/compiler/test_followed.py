@@ -61,7 +61,7 @@ def test_a_large_kernel_is_looked_at_once() -> None:
     remarks = [left(1, REMOVE), left(2, "fair; tell with a profile"), left(3, "good")]
     with pytest.raises(StopIteration):  # it would be looked at once more
         told(remarks, later)
-    assert told(remarks, later, size=6000) == [
+    assert told(remarks, later, size=8000) == [
         REMOVE,
         "poor, too; remove the annotation",
         "good",
