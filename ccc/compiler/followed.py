@@ -131,6 +131,7 @@ class _Follower:
                 self._found[place] = [_with_way_out(one, way) for one in mine]
             gone |= more
             told = [*(yield from self._look(Reannotated(gone)))] if gone < self._left else []
+        yield from self._agree(told, gone)
         serving, ways = yield from self._that_serve(self._left - gone, gone, told)
         remarks = [_with_way_out(one, ways.get(one.position)) for one in self._remarks]
         hopeful = serving | self._that_may_serve()
@@ -186,6 +187,33 @@ class _Follower:
             return yet or None
         telling = (found[1] for one in mine if (found := _TELLING.search(_text(one))))
         return next((_UNLESS_TOLD.format(one) for one in telling), _OTHERWISE)
+
+    def _agree(self, told: Sequence[Remark], gone: Places) -> _Steps[None]:
+        """Let copies of a path of which different annotations are advised tell what serves best of
+        these."""
+        for place in sorted({one.position for one in told} - gone, key=_place):
+            mine = [one for one in told if one.position == place]
+            advices = {tuple(one.ways): one for one in mine if one.ways}
+            if len(advices) < 2:
+                continue
+            worths: dict[tuple[int, int], Remark] = {}
+            for ways, one in advices.items():
+                for way in ways:
+                    worth = yield from self._worth(place, Reannotated(gone).then(way))
+                    worths.setdefault(worth, one)
+            best = worths[max(worths)]
+            self._found[place] = [
+                replace(one, reason=best.reason, ways=best.ways) if one.ways else one
+                for one in mine
+            ]
+
+    def _worth(self, place: Span, way: Reannotated) -> _Steps[tuple[int, int]]:
+        """How many paths are transformed once something is done, and, to be counted from the least
+        on, how many of what that is about are not."""
+        told = yield from self._look(way)
+        served = _applied(told)
+        about = {one.position for one in told if one.position.file == SUPPOSED} | {place}
+        return len(served), -len(about - way.without - served)
 
     def _that_serve(
         self, able: Places, gone: Places, told: Sequence[Remark]

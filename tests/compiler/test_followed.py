@@ -135,3 +135,14 @@ def test_nothing_is_told_of_what_does_not_serve_after_all() -> None:
     assert as_it_came({"k": [applied(1), alone]})["k"][1] == alone
     (_, other) = as_it_came({"k": [left(1, REMOVE), alone]})["k"]
     assert other.advice == "fair; remove the annotation"
+
+
+def test_copies_of_which_different_things_are_advised_say_what_serves_most() -> None:
+    instead = replace(WHILE, without=frozenset({place(1)}))
+    remarks = [refused(1, "in a loop; mark it", VARIABLE), refused(1, "in two; mark both", instead)]
+    marker = Marker("while", -1, Span(SUPPOSED, 3))
+    kept = [Remark.applied_to(marker, "k", "queue", {}), refused(1, "in two; mark both", instead)]
+    later = {VARIABLE: kept, instead: [Remark.applied_to(marker, "k", "queue", {})]}
+    assert told(remarks, later) == ["in two; mark both"] * 2
+    later = {VARIABLE: [*kept[:1], applied(1)], instead: kept[:1]}
+    assert told(remarks, later) == ["in a loop; mark it"] * 2
