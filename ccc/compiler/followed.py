@@ -8,12 +8,13 @@ that this is no proof; nothing but advice rests on it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import TypeAlias, TypeVar
 
 from ccc.analysis.paths.carried_values import AS_WHILE
-from ccc.analysis.paths.locate import those_on
+from ccc.analysis.paths.locate import on_line, those_on
 from ccc.compiler.advice import parts_of
 from ccc.compiler.removal import is_removal
 from ccc.compiler.said import Remarks
@@ -30,8 +31,8 @@ _UNLESS_TOLD = (
 )
 _TELLING = re.compile(r", or (tell [^;]*)$")
 _SERVES = "without which this one serves"
-_FOR = "remove this annotation: that on line {} serves without it"
-_IS_FOR = re.compile(_FOR.replace("{}", r"(\d+)"))
+_FOR = "remove this annotation: {} serves without it"
+_IS_FOR = re.compile(_FOR.replace("{}", "(that on line .*)"))
 
 Places = frozenset[Span]
 """Where annotations stand."""
@@ -80,13 +81,13 @@ def may_serve_alone(remarks: Remarks) -> bool:
 def as_it_came(remarks: Remarks) -> Remarks:
     """The remarks, none of which speaks of what serves without it, and does not after all."""
 
-    def told(one: Remark, lines: Collection[int]) -> Remark:
+    def told(one: Remark, serving: Places) -> Remark:
         found = _IS_FOR.search(one.advice or "")
-        if found is None or int(found[1]) in lines:
+        if found is None or found[1] in {those_on([place], one.position) for place in serving}:
             return one
         return replace(one, advice=_IS_FOR.sub(REMOVE, one.advice or ""))
 
-    applied = {name: {one.line for one in _applied(mine)} for name, mine in remarks.items()}
+    applied = {name: _applied(mine) for name, mine in remarks.items()}
     return {name: [told(one, applied[name]) for one in mine] for name, mine in remarks.items()}
 
 
@@ -105,7 +106,7 @@ class _Follower:
         self._size = size
         self._found: dict[Span, list[Remark]] = {}
         self._looks = 0
-        self._seen: dict[Reannotated, Sequence[Remark]] = {}
+        self._seen: dict[Reannotated, Sequence[Remark]] = {Reannotated(): remarks}
 
     def told(self) -> _Steps[list[Remark]]:
         """The remarks; of what there is nothing else to do about but to remove it in the end, what
@@ -141,10 +142,12 @@ class _Follower:
     def _that_may_serve(self) -> Places:
         """Branches that may be worth more once nvcc is free to unroll a loop in them that is to
         go."""
-        advices = [one.advice or "" for one in self._remarks]
-        priced = {one.position for one in self._remarks if one.advice}
-        gathering = ((place, GATHERED.format(place.line)) for place in priced)
-        return Places(place for place, way in gathering if any(a.endswith(way) for a in advices))
+        priced = [one for one in self._remarks if one.advice]
+        return Places(
+            branch.position
+            for branch, inside in product(priced, priced)
+            if _text(inside).endswith(GATHERED.format(on_line(branch.position, inside.position)))
+        )
 
     def _in_vain(self, told: Sequence[Remark], gone: Places) -> _Steps[dict[Span, str]]:
         """Those of which no annotations that are advised would serve, and what is to be done."""
@@ -222,7 +225,7 @@ class _Follower:
         against; and what is to be done about them, and about the others."""
         able -= {one.position for one in self._remarks if one.reason}
         if served := _applied(told) & able:
-            return served, dict.fromkeys(served, f"{_removing(gone)}, {_SERVES}")
+            return served, {one: f"remove {those_on(gone, one)}, {_SERVES}" for one in served}
         for one in sorted(able, key=_place):
             others = self._left - gone - {one}
             if not others or not (yield from self._serves(one, gone | others)):
@@ -230,8 +233,8 @@ class _Follower:
             for other in sorted(others, key=_place):  # those that are not in its way
                 if (yield from self._serves(one, (gone | others) - {other})):
                     others -= {other}
-            ways = dict.fromkeys(others, _FOR.format(one.line))
-            return Places([one]), {**ways, one: f"{_removing(others)}, {_SERVES}"}
+            ways = {other: _FOR.format(those_on([one], other)) for other in others}
+            return Places([one]), {**ways, one: f"remove {those_on(others, one)}, {_SERVES}"}
         return Places(), {}
 
     def _serves(self, place: Span, gone: Places) -> _Steps[bool]:
@@ -241,7 +244,7 @@ class _Follower:
     def _look(self, annotations: Reannotated) -> _Steps[Sequence[Remark]]:
         """What there would be to say with other annotations."""
         if annotations not in self._seen:
-            if len(self._seen) == self._looks:
+            if len(self._seen) > self._looks:
                 raise _EnoughError
             self._seen[annotations] = yield annotations
         return self._seen[annotations]
@@ -302,10 +305,6 @@ def _with_others(remarks: Sequence[Remark], found: Mapping[Span, list[Remark]]) 
             told[one.position] = None
             every += found[one.position]
     return every
-
-
-def _removing(places: Collection[Span]) -> str:
-    return f"remove {those_on(one.line for one in places)}"
 
 
 def _place(span: Span) -> tuple[str, int, int]:

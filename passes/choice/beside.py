@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from ccc.analysis.paths.locate import on_line
 from ccc.analysis.paths.model import Path
 from ccc.ir.markers import UNROLLS
 from ccc.passes.choice.chosen import LEAVE, MARK_FOR, REMOVE, Chosen
@@ -52,14 +53,15 @@ def know_others(every: Mapping[Path, Chosen], kernel: Kernel) -> None:
         chosen.if_wanted = _if_wanted(path, every, is_around=is_around)
 
 
-def _line_of_gathering(path: Path, every: Mapping[Path, Chosen]) -> int | None:
+def _line_of_gathering(path: Path, every: Mapping[Path, Chosen]) -> str:
     """That of a branch around a loop, all lanes of which go round as often: what differs is who
     begins it."""
     around = every.get(path.parent) if path.parent else None
     if around is None or not (path.repeats and every[path].cost.lanes.agree):
-        return None
+        return ""
     branch = around.cost.path
-    return None if branch.repeats or around.cost.lanes.agree else branch.marker.span.line
+    is_even = branch.repeats or around.cost.lanes.agree
+    return "" if is_even else on_line(branch.marker.span, path.marker.span)
 
 
 def _if_wanted(path: Path, every: Mapping[Path, Chosen], *, is_around: bool) -> str:

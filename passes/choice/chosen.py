@@ -36,7 +36,7 @@ BY_POINTER = "a function called by a pointer"
 SO_FAR = "as far as is known"
 """Where nobody has told lanes or turns: what is expected of two cases is no bound."""
 REMOVE = "remove the annotation"
-GATHERED = f"{REMOVE}: all that differs from lane to lane is who takes the branch on line {{}}"
+GATHERED = f"{REMOVE}: all that differs from lane to lane is who takes the branch on {{}}"
 MARK_REST = (
     'it is the rest of the iteration that is long: put that into a branch "if (!(...))", and the '
     "annotation before it"
@@ -119,7 +119,7 @@ class Chosen:
     serves: bool = False
     instead: str = REMOVE
     if_wanted: str = ""
-    gathers: int | None = None
+    gathers: str = ""
     waits: bool = False
     iterations: float | None = None
     if_short: Mapping[str, float] = field(default_factory=dict)
@@ -339,7 +339,7 @@ class Chosen:
 
     def _way_out(self, name: str, is_barred: bool) -> str:
         """How to have it done; what would not be faster, or has no room, is not recommended."""
-        if self.gathers is not None:
+        if self.gathers:
             return GATHERED.format(self.gathers)
         beside = f", in place of {self.sharing} on the loop around it" if self.sharing else ""
         insist = f"strategy({name}) insists{beside}"

@@ -99,6 +99,23 @@ def test_of_two_that_are_in_the_way_of_each_other_the_one_that_serves_stays() ->
     ]
 
 
+def test_an_annotation_of_another_file_is_told_with_that() -> None:
+    elsewhere = Span("k.cuh", 6)
+    first, other = left(6, "fair; tell"), replace(left(6, "fair; tell"), position=elsewhere)
+    (file,) = {one.file for one in (first.position,)}
+    later = {Reannotated(frozenset({elsewhere})): [applied(6)], gone(6): [other]}
+    assert told([first, other], later) == [
+        "fair; remove that on line 6 of k.cuh, without which this one serves",
+        f"fair; remove this annotation: that on line 6 of {file} serves without it",
+    ]
+    alone = replace(
+        other, advice=f"remove this annotation: that on line 6 of {file} serves without it"
+    )
+    assert as_it_came({"k": [applied(6), alone]})["k"][1] == alone
+    applied_there = replace(applied(6), position=elsewhere)
+    assert as_it_came({"k": [applied_there, alone]})["k"][1].advice == "remove the annotation"
+
+
 def test_no_loop_is_to_be_marked_if_that_would_be_in_vain() -> None:
     remarks = [refused(1, "in a loop; mark that", VARIABLE, WHILE)]
     later = {VARIABLE: [refused(1, f"clash; {AS_WHILE}")], WHILE: [left(1, REMOVE)]}

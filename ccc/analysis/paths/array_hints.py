@@ -145,9 +145,9 @@ def _alone(path: CheckedPath, others: Collection[FoundPath]) -> str:
     """What to do about other paths of the loop, which may be arms of the same branch, or copies of
     the same annotation."""
     number, kind = path.marker.identifier, path.marker.kind
-    lines = {other.marker.span.line for other in others if other.marker.identifier != number}
-    what = f"remove {those_on(lines)}"
-    if not lines:
+    apart = [other.marker.span for other in others if other.marker.identifier != number]
+    what = f"remove {those_on(apart, path.marker.span)}"
+    if not apart:
         has_arms = kind == "case" or any(one.marker.kind != kind for one in others)
         what = _ARMS[kind] if has_arms else _COPIES
     return f"the array may go with the tasks of a loop's only annotation: {what}"

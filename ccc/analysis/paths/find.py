@@ -348,7 +348,7 @@ class _Examination:
         branch = around.parent if around else None
         if path is None or branch is None or branch.repeats or self._trials is None:
             return ""
-        line = those_on([branch.marker.span.line])
+        line = those_on([branch.marker.span], path.marker.span)
         return f"; or remove {line}" if self._could_be(path, branch) else ""
 
     def _could_be(self, path: PlacedPath, other: Path) -> bool:

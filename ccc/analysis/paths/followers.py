@@ -30,6 +30,7 @@ from ccc.analysis.paths.model import (
     at,
     instructions_of,
 )
+from ccc.errors import Span
 from ccc.ir.markers import Marker
 from ccc.ir.operands import Register
 
@@ -110,7 +111,7 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
         why = "to which tasks cannot go on from one that holds annotations"
         inner = next(one for one in facts.loops if one.header == path.entry)
         in_vain = has_nothing_to_fill(inner, path.loop.loop, facts)
-        hint, ways = "", [] if in_vain else _to_remove(inside, headers)
+        hint, ways = "", [] if in_vain else _to_remove(inside, headers, path.marker.span)
     if why not in ("", _OF_CALL) and _reads_what_is_filled(loop, path, facts):
         hint = f"; {_READS}"
     # what its turns end with stands in its line of the source
@@ -133,19 +134,19 @@ def _as_told(
     markers: Iterable[Marker], loop: frozenset[str], path: PlacedPath, facts: Facts
 ) -> str:
     """To do what is said of an annotated loop, unless that is to remove its annotation."""
-    own = next(one for one in facts.loops if one.blocks == loop)
+    own, here = next(one for one in facts.loops if one.blocks == loop), path.marker.span
     if has_nothing_to_fill(own, path.loop.loop, facts):
         return ""
-    return f"; {TOLD_FIRST} {those_on(one.span.line for one in markers)}, or {SPLIT}"
+    return f"; {TOLD_FIRST} {those_on([one.span for one in markers], here)}, or {SPLIT}"
 
 
 def _to_mark(headers: Collection[str]) -> WayOut:
     return WayOut(TO_ANNOTATE[len(headers) > 1], headers)
 
 
-def _to_remove(inside: Collection[Marker], headers: Collection[str]) -> list[WayOut]:
+def _to_remove(inside: Collection[Marker], headers: Collection[str], here: Span) -> list[WayOut]:
     """What may be done where others lie in the loop."""
-    text = f"remove {those_on({one.span.line for one in inside})}"
+    text = f"remove {those_on([one.span for one in inside], here)}"
     marked = _to_mark(headers)
     both = WayOut(f"{text}, and {marked.text.removesuffix(', too')}", headers, inside)
     return [WayOut(text, (), inside), *([both] if headers else [])]

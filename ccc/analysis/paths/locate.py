@@ -16,6 +16,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path, PathKey
 from ccc.analysis.paths.reductions import find_groups, find_reductions
 from ccc.analysis.stray_markers import is_stray
+from ccc.errors import Span
 from ccc.ir.markers import ARMS, UNROLLS, Marker
 
 NO_LOOP = "no loop is left here"
@@ -34,10 +35,23 @@ ROLLED = (
 _AnyPath = TypeVar("_AnyPath", bound=FoundPath)
 
 
-def those_on(lines: Iterable[int]) -> str:
-    """How annotations are spoken of by their lines."""
-    every = [str(line) for line in sorted({*lines})]
-    return f"{'those on lines' if every[1:] else 'that on line'} {' and '.join(every)}"
+def on_line(place: Span, here: Span) -> str:
+    """How a place is spoken of somewhere: by its line, and by its file where that is another."""
+    return f"line {place.line}" if place.file == here.file else f"line {place.line} of {place.file}"
+
+
+def those_on(places: Iterable[Span], here: Span) -> str:
+    """How annotations are spoken of somewhere: by their lines, and by their file if it is
+    another."""
+    lines: dict[str, set[int]] = {}
+    for one in sorted(places, key=lambda one: (one.file != here.file, one.file)):
+        lines.setdefault(one.file, set()).add(one.line)
+    told = []
+    for file, mine in lines.items():
+        every = [str(line) for line in sorted(mine)]
+        which = f"{'those on lines' if every[1:] else 'that on line'} {' and '.join(every)}"
+        told.append(which if file == here.file else f"{which} of {file}")
+    return ", and ".join(told)
 
 
 def copies(marker: Marker, facts: Facts) -> list[str]:

@@ -10,7 +10,7 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.carried_values import AS_WHILE
 from ccc.analysis.paths.followers import BEHIND
-from ccc.analysis.paths.locate import BETWEEN, WHOLE, extent, needs_no_tasks
+from ccc.analysis.paths.locate import BETWEEN, WHOLE, extent, needs_no_tasks, on_line
 from ccc.analysis.paths.model import FoundPath, Path, WayOut, at, instructions_of
 from ccc.analysis.paths.reductions import declared_operations
 from ccc.ir.operands import Register
@@ -152,6 +152,4 @@ def end_of(loop: Loop, facts: Facts) -> str:
 
 def where(other: Path, path: FoundPath) -> str:
     """Where another path than this one stands."""
-    mine, there = path.marker.span, other.marker.span
-    line = f"the path on line {there.line}"
-    return line if mine.file == there.file else f"{line} of {there.file}"
+    return f"the path on {on_line(other.marker.span, path.marker.span)}"
