@@ -47,15 +47,28 @@ def likewise(first: str, other: str, whose: str) -> str:
     'used; cut it; else as a'
     >>> likewise("slow; leave it as it is", "used; cut it; else keep it as it is", "a")
     'used; cut it; else keep it as it is'
+    >>> likewise("slow; if it is, go; or stop at it", "used; if it was, go; or stop at it", "a")
+    'used; if it was, go; else as a'
     """
-    theirs, mine = list(_clauses(first)), list(_clauses(other))
-    every = len(mine)
-    while mine and theirs and _OR.sub("", mine[-1]) == _OR.sub("", theirs[-1]):
-        del mine[-1], theirs[-1]
-    if len(mine) == every:
+    theirs, mine = (list(_clauses(text)) for text in (first, other))
+    alike = 0
+    for my, their in zip(reversed(mine), reversed(theirs), strict=False):
+        if _OR.sub("", my) != _OR.sub("", their):
+            break
+        alike += 1
+    cuts = range(len(mine) - alike, len(mine))
+    cut = next((cut for cut in cuts if _may_end(mine[:cut])), None)
+    if cut is None:
         return other
-    rest = _ELSE.sub("", " ".join(mine).rstrip(",;:"))
+    rest = _ELSE.sub("", " ".join(mine[:cut]).rstrip(",;:"))
     return min(f"{rest}; else as {whose}" if rest else f"as {whose}", other, key=len)
+
+
+def _may_end(clauses: Sequence[str]) -> bool:
+    """Whether a sentence can be cut behind some clauses: what is advised is told to its end."""
+    *before, last = clauses or [""]
+    in_advice = any(one.endswith(";") for one in before)
+    return not in_advice or last.endswith(";") or last.startswith("else ")
 
 
 def _clauses(text: str) -> Iterator[str]:

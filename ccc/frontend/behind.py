@@ -13,6 +13,7 @@ from ccc.frontend.syntax import (
     LOOPS,
     declared_in,
     function_around,
+    function_name,
     names_in,
 )
 
@@ -153,10 +154,13 @@ def goes_on(switch: Node) -> bool:
 
 def made_from(path: Node, loop: Node, name: bytes) -> list[bytes]:
     """What else iterations of a loop hand on and change, of what they make a variable from, if it
-    is changed in a path or by what that makes: what others make each lane has by itself."""
+    is changed in a path or by what that makes: what others make each lane has by itself. Of a path
+    in a function that the loop calls, that is made of what the function gives."""
     body = loop.child_by_field_name("body") or loop
     own = {one for one, _ in declared_in(body)}
-    late = updates.follows_from(body, {one.text for one in updates.changed(path)})
+    called = None if _is_within(path, loop) else function_around(path)
+    own_changes = (one.text for one in updates.changed(path))
+    late = updates.follows_from(body, [function_name(called)] if called else [*own_changes])
     changed = (one for one in updates.changed(body) if one.text in late)
     handed = {updates.name_of(one) for one in changed} - own - {name}
     return [
@@ -166,6 +170,10 @@ def made_from(path: Node, loop: Node, name: bytes) -> list[bytes]:
         for one in sorted(handed)
         if updates.is_made_of(change, [one]) and not _is_set_first(body, one)
     ]
+
+
+def _is_within(node: Node, whole: Node) -> bool:
+    return whole.start_byte <= node.start_byte < whole.end_byte
 
 
 def _repeats(node: Node, loop: Node) -> bool:

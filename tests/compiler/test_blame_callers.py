@@ -183,3 +183,37 @@ def test_where_no_instruction_is_shown_it_is_the_call_of_the_function(tmp_path: 
     first, other = said(DETECTOR, tmp_path, Options(strategy=COLLECT))
     assert first.endswith("than to update them (k.cu:16): remove the annotation [in k]")
     assert 'so that nothing is left ("d"); else as the other arm [in k]' in other
+
+
+SUM_BY_A_POINTER = """__device__ int walk(int depth, const int *__restrict__ q) {
+    int r = 0;
+#pragma ccc if
+    if (depth > 4) for (int d = 0; d < depth; ++d) r += (q[d] > d) << d;
+    return r;
+}
+__global__ void k(const int *__restrict__ size, const int *__restrict__ q,
+                  const float *__restrict__ leaf, float *out, int n) {
+    float sum = 0;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 2) {
+        int d = size[i];
+        sum += leaf[walk(d, q)];
+        leaf += 1 << STEP;
+    }
+    out[threadIdx.x] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "advice"),
+    [
+        ("d", "say so on the loop of line 10: reduction(+: sum)"),
+        ("walk(d + 1, q)", 'if no iteration needs "leaf", from which "sum" is made, of another'),
+    ],
+)
+def test_what_others_make_is_no_hindrance_to_a_reduction(
+    step: str, advice: str, tmp_path: Path
+) -> None:
+    (line,) = said(SUM_BY_A_POINTER.replace("STEP", step), tmp_path, Options(strategy=COLLECT))
+    assert advice in line

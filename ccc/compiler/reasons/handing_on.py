@@ -321,7 +321,9 @@ def _hindrance(asked: Inquiry, name: str) -> str | None:
     found = asked.statements
     if found is None or not _is_served(asked, name):
         return None
-    every = (one.decode(errors="replace") for one in behind.made_from(*found, name.encode()))
+    path = asked.suspects.statements(asked.remark.position) if asked.caller else None
+    made = behind.made_from(path[0] if path else found[0], found[1], name.encode())
+    every = (one.decode(errors="replace") for one in made)
     return next((one for one in every if not _is_served(asked, one)), None)
 
 
