@@ -17,6 +17,7 @@ _ARMS = {"then": "consequence", "else": "alternative"}
 _COMPARING = {"<", "<=", ">", ">=", "==", "!="}
 _JOINING = {"&&", "||", "!", "and", "or", "not"}
 _BOTH = ("left", "right")
+_BRANCHES = ("if_statement", "switch_statement")
 _PARTS = ("condition", "consequence", "alternative")
 
 
@@ -99,6 +100,17 @@ def compared(loop: Node) -> tuple[str, str] | None:
 
 def _text(node: Node) -> str:
     return (node.text or b"").decode(errors="replace")
+
+
+def is_in_branch(statement: Node, loop: Node) -> bool:
+    """Whether a statement stands in an ``if`` or a ``switch`` within a loop, or within its function
+    where the loop is that itself: one that is only jumped over has none to mark."""
+    around = statement.parent
+    while around is not None and around != loop and around.type != "function_definition":
+        if around.type in _BRANCHES:
+            return True
+        around = around.parent
+    return False
 
 
 def skipped_by(branch: Node) -> str | None:

@@ -114,6 +114,7 @@ AROUND
     ("around", "is_told"),
     [
         ("if (s > 0.5f)", True),
+        ("if (s <= 0.5f) continue;", False),
         ("", False),
         ("#pragma ccc while\nfor (int e = off[i]; e < off[i + 1]; ++e)", False),
     ],

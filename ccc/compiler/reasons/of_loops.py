@@ -15,9 +15,9 @@ from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import REMOVE, Inquiry
 from ccc.compiler.reasons.reason import written
 from ccc.compiler.reasons.topics import Topic
-from ccc.frontend.deciding import goes_by, repeats_by_goto, skipped_by
+from ccc.frontend.deciding import goes_by, is_in_branch, repeats_by_goto, skipped_by
 from ccc.frontend.uses import reads_alike
-from ccc.passes.choice.chosen import MARK_REST
+from ccc.passes.choice.chosen import MARK_BRANCH, MARK_REST
 
 NO_LOOP = (
     'write a for, while or do loop, and mark that "ccc while": one of goto cannot be marked; or '
@@ -114,6 +114,15 @@ def with_skipped(asked: Inquiry) -> Inquiry:
     skipped = skipped_by(found[0]) if found else None
     told = REMOVE if skipped is None else MARK_REST.replace("(!(...))", skipped)
     return asked.advising(advice.replace(MARK_REST, told))
+
+
+def with_branch(asked: Inquiry) -> Inquiry:
+    """What is said of a loop that had better go with the branch that it stands in says so only
+    where it stands in one: what lanes jump over has none."""
+    advice, found = written(asked.reason.advice), asked.statements
+    if MARK_BRANCH not in advice or found is None or is_in_branch(*found):
+        return asked
+    return asked.advising(advice.replace(MARK_BRANCH, REMOVE))
 
 
 def with_what_ends(asked: Inquiry, name: str) -> Inquiry:

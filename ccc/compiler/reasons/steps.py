@@ -36,6 +36,7 @@ from ccc.compiler.reasons.of_loops import (
     of_same_function,
     read_before_loop,
     what_decides,
+    with_branch,
     with_goto,
     with_jump,
     with_own_stride,
@@ -139,7 +140,7 @@ def told(asked: Inquiry) -> str:
 
 def told_of_gain(asked: Inquiry) -> str:
     """What would be gained, with the names of what is spoken of."""
-    return _answered(with_skipped(asked), _OF_GAINS).reason.text()
+    return _answered(with_branch(with_skipped(asked)), _OF_GAINS).reason.text()
 
 
 def _answered(asked: Inquiry, answers: Mapping[Hint, Callable[[Inquiry], str | None]]) -> Inquiry:
