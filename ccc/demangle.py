@@ -11,6 +11,10 @@ _LIBRARIES = (None, "libstdc++.so.6", "libc++abi.so.1", "libc++.1.dylib")
 _OF_ONE_FILE = re.compile(r"__nv_static_\d+__\w+?_(?=_Z)")
 """What nvcc puts before the name of a static kernel that is linked."""
 
+_INNERMOST = re.compile("<[^<>]+>")
+_ELIDED = "\0...\0"
+"""In place of template arguments, till no more are too long."""
+
 
 @lru_cache(maxsize=1024)
 def demangle(name: str) -> str:
@@ -28,6 +32,20 @@ def demangle(name: str) -> str:
         return name
     whole = _by_library(name)
     return _without_parameters(whole) if whole else _by_lengths(name)
+
+
+def in_short(name: str, most: int = 100) -> str:
+    """A demangled name, of a long one without the innermost template arguments, as far as needed.
+
+    >>> in_short("sort<int>"), in_short("sort<pair<int, float>, less<int>>", 30)
+    ('sort<int>', 'sort<pair<...>, less<...>>')
+    >>> in_short("sort<pair<int, float>, less<int>>", 12), in_short("quite_a_name", 9)
+    ('sort<...>', 'quite_...')
+    """
+    while len(name) > most and _INNERMOST.search(name):
+        name = _INNERMOST.sub(_ELIDED, name)
+    name = name.replace(_ELIDED, "<...>")
+    return name if len(name) <= most else f"{name[: most - 3]}..."
 
 
 def _by_library(name: str) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ccc.demangle import demangle
+from ccc.demangle import demangle, in_short
 from ccc.errors import CccError, Span, render
 from ccc.likewise import joined, likewise, with_copy, with_room_for_all, without_room
 from ccc.remark import (
@@ -299,7 +299,8 @@ def _by_kernel(said: Iterable[tuple[str, CccError]]) -> list[CccError]:
             whole.update(words for words in OF_ALL if words in one.message)
             key = one.span, PLACE.sub("", one.message)
             firsts.setdefault(key, one)
-            kernels.setdefault(key, {})[demangle(kernel).removeprefix("{anonymous}::")] = None
+            name = in_short(demangle(kernel).removeprefix("{anonymous}::"))
+            kernels.setdefault(key, {})[name] = None
     return [
         CccError(f"{one.message} [in {_listed(list(kernels[key]))}]", one.span)
         for key, one in firsts.items()

@@ -173,7 +173,7 @@ def test_of_lambdas_that_a_function_is_given_in_several_places_each_is_told(
     assert '("sum", k.cu:10, ' in line
     assert FIRST_COPY in parts
     assert '("most", k.cu:11, ' in line
-    assert 'write the loop in the function that declares "most"; else as copy 1 [in k]' in line
+    assert 'function that declares "most", where a reduction may name it, or let the br' in line
 
 
 def test_what_a_lambda_hands_on_otherwise_is_offered_no_clause_for_it(tmp_path: Path) -> None:
