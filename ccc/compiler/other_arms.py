@@ -98,7 +98,11 @@ def with_others_in_mind(remarks: Sequence[Remark]) -> list[Remark]:
 
 
 def _kept(remark: Remark, remarks: Sequence[Remark]) -> str | None:
-    if remark.reason is None or not _serves_others(remark, remarks):
+    if remark.reason is None:
+        return None
+    if any(one.applied and of_arm(one) == of_arm(remark) for one in remarks):
+        return without_removal(remark.reason, LEAVE_IT.format("other copies"))
+    if not _serves_others(remark, remarks):
         return remark.reason
     others = "other cases" if remark.arm == "case" else "the other arm"
     return without_removal(remark.reason, LEAVE_IT.format(others))

@@ -241,7 +241,7 @@ def shared_of_each(arch: str, blocks: int) -> int:
     """The most bytes of shared memory of a block of which so many are to fit.
 
     >>> shared_of_each("sm_90", 1), shared_of_each("sm_89", 6)
-    (232448, 15872)
+    (232448, 16000)
     """
     room = likely_limits(arch)
     share = room.shared_kb * KB // blocks // room.shared_step * room.shared_step
