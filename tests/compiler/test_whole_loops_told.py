@@ -84,7 +84,8 @@ def test_one_loop_is_told_of_once_whatever_nvcc_made_of_it(tmp_path: Path) -> No
     (line,) = said(ROWS, tmp_path, ASKED)
     told = (
         'begin the loop of line 6 go round as often: mark it "ccc for", if its turns are '
-        'independent; else mark it "ccc while", or remove this annotation; the other'
+        'independent; else mark it "ccc while", or leave it as it is, since the annotation serves '
+        "other copies; the other"
     )
     assert told in line
     assert line.count("go round") == 1
