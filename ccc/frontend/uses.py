@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ccc.frontend import behind, unset, updates
+from ccc.frontend import unset, updates
 from ccc.frontend.remembered import remembered
 from ccc.frontend.syntax import (
     DECLARING,
@@ -39,21 +39,13 @@ INTEGER = "integer"
 
 
 def own_of(path: Node, turn: Node | None) -> set[bytes]:
-    """The variables that each iteration declares anew, or sets before it asks for them.
+    """The variables that each iteration declares anew.
 
     Args:
         path: the annotated statement.
         turn: the loop whose iterations are meant, or the kernel; None if no file tells.
     """
-    if turn is None:
-        return {name for name, _ in declared_in(path)}
-    return {name for name, _ in declared_in(_body(turn))} | _set_anew(turn)
-
-
-@remembered
-def _set_anew(turn: Node) -> set[bytes]:
-    changed = {one.text for one in updates.changed(turn) if one.text}
-    return {one for one in changed if behind.is_set_anew(turn, one)}
+    return {name for name, _ in declared_in(path if turn is None else _body(turn))}
 
 
 def handed_on(turn: Node) -> list[Node]:
