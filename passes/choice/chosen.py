@@ -179,7 +179,10 @@ class Chosen:
             return self._without_room(told, best, obstacle)
         told += self._lacks(best, obstacle)
         why = "" if unseen else self._why_not(best, kernel.arch)
-        told = f"{told}, {why}" if why else told
+        if why and round(high, 2) > 1:  # it is others that would gain so much
+            told = f"{length}, {self._known} {why}"
+        else:
+            told = f"{told}, {why}" if why else told
         way_out = "" if obstacle and self.is_known else self._way_out(best, bool(obstacle))
         if self.copies > 1 and self.cost.lanes.executions and not self._is_empty:
             way_out = ", or ".join(filter(None, [ROLL.format(self.copies), way_out]))

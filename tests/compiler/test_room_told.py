@@ -291,7 +291,7 @@ def test_room_is_not_what_a_branch_lacks_that_gains_nothing_in_any_case(tmp_path
     """What is expected comes of the loop around, that would have to be handed on with it."""
     lines = said(SEARCHED, tmp_path, Options(strategy=AUTO))
     branch, *_ = (line for line in lines if line.startswith("k.cu:10:"))
-    assert ", too short to gain as far as is known; remove the annotation" in branch
+    assert ": too short to gain as far as is known; remove the annotation" in branch
     assert "fit into shared memory" not in branch
 
 

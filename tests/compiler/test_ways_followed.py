@@ -235,7 +235,7 @@ def test_a_branch_in_a_loop_to_be_shared_out_is_told_that_it_is_one_or_the_other
 
 def test_a_short_branch_is_not_advised_for_what_the_loop_around_gains(tmp_path: Path) -> None:
     *_, branch = said(PIXELS.replace("WORK", "a.x * x + a.y * y"), tmp_path, Options())
-    assert ", too short to gain as far as is known; remove the annotation [in" in branch
+    assert ": too short to gain as far as is known; remove the annotation [in" in branch
 
 
 SEEDS = """
