@@ -179,7 +179,7 @@ class Chosen:
             return self._without_room(told, best, obstacle)
         told += self._lacks(best, obstacle)
         why = "" if unseen else self._why_not(best, kernel.arch)
-        if why and round(high, 2) > 1:  # it is others that would gain so much
+        if why and high >= GAIN:  # it is others that would gain so much
             told = f"{length}, {self._known} {why}"
         else:
             told = f"{told}, {why}" if why else told
