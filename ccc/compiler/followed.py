@@ -179,8 +179,10 @@ class _Follower:
         told = yield from self._look(way)
         is_silent = silent_among(told)
         mine = [one for one in told if _concerns(one, place, way) and not is_silent(one)]
-        if any(AS_WHILE in _text(one) for one in mine):
-            return _OTHERWISE  # that way is asked for, too
+        lost = _applied(self._remarks) - _applied(told) - way.without
+        is_lost = lost and not any(one.applied for one in mine)  # and nothing is won
+        if is_lost or any(AS_WHILE in _text(one) for one in mine):  # that way is asked for, too
+            return _OTHERWISE
         lasting = [one for one in mine if not (_is_to_go(one) or one.gains_nothing)]
         if not mine or any(one.applied or not one.ways for one in lasting):
             return None

@@ -163,3 +163,13 @@ def test_copies_of_which_different_things_are_advised_say_what_serves_most() -> 
     assert told(remarks, later) == ["in two; mark both"] * 2
     later = {VARIABLE: [*kept[:1], applied(1)], instead: kept[:1]}
     assert told(remarks, later) == ["in a loop; mark it"] * 2
+
+
+def test_what_loses_a_path_that_is_transformed_and_wins_none_is_in_vain() -> None:
+    way = replace(WHILE, without=frozenset({place(2)}))
+    marker = Marker("while", -1, Span(SUPPOSED, 3))
+    loop = Remark.not_worth_it(marker, "k", "fair; tell with a profile", {})
+    remarks = [applied(1), refused(2, "in a loop; mark that instead", way)]
+    vain = "in a loop; remove this annotation: with others, too, nothing would be gained by it"
+    assert told(remarks, {way: [left(1, "fair; tell"), loop]}) == ["", vain]
+    assert told(remarks, {way: [applied(1), loop]}) == ["", "in a loop; mark that instead"]
