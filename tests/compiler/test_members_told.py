@@ -355,7 +355,8 @@ def test_to_remove_the_annotation_is_no_more_advised_where_something_else_is(
         "1);", "1); }"
     )
     line, *_ = said(source.replace("CLAUSE", ""), tmp_path, Options(strategy=COLLECT))
-    assert "name those on the loop: reduction(+: s.x, s.y); or ask for strategy(flatten)" in line
+    told = "name those on the loop of line 5: reduction(+: s.x, s.y); or ask for strategy(flatten)"
+    assert told in line, line
 
 
 BESIDE = """struct Sums { float e[2]; float s; int n;

@@ -45,3 +45,23 @@ def test_a_template_may_be_made_of_another_name_of_a_number() -> None:
     found = structure_of(b"Stat<Real>", code)
     assert found is not None
     assert found.open == ["sum", "n"]
+
+
+NESTED_LOOPS = """__global__ void k(const float *x, float2 *y, int n, int m) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float2 sum = {0, 0};
+#pragma ccc for
+        for (int j = 0; j < m; j++) {
+#pragma ccc if
+            if (x[i * m + j] > 0.5f) for (int q = 0; q < 9; q++) sum.x += sinf(x[i + q]);
+        }
+        y[i] = sum;
+    }
+}
+"""
+
+
+def test_of_several_loops_it_is_told_which_members_are_to_be_named_on(tmp_path: Path) -> None:
+    (line,) = said(NESTED_LOOPS, tmp_path, Options(strategy=COLLECT))
+    assert "on the loop of line 5: reduction(+: sum.x)" in line

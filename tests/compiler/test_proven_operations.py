@@ -93,13 +93,13 @@ __global__ void __launch_bounds__(64) k(const float *x, float *y, int n) {
     [
         (
             "b = joined(b, v);",
-            'members of "b", name those on the loop, as "b.low", but for what goes with the least '
-            "or the most: reduction(",
+            'members of "b", name those on the loop of line 12, as "b.low", but for what goes '
+            "with the least or the most: reduction(",
             "reduction(min: b.low) reduction(max: b.high)",
         ),
         (
             "p = moved(p, v);",
-            'members of "p", name those on the loop: reduction(+: p.x, p.y); else ',
+            'members of "p", name those on the loop of line 12: reduction(+: p.x, p.y); else ',
             "reduction(+: p.x, p.y)",
         ),
         ("h.add(v);", 'members of "h", update plain variables in their place, or make them', ""),

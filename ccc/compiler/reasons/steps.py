@@ -6,6 +6,7 @@ What is said of the clauses of a loop is asked for of one after the other: the f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ccc.compiler.reasons.handing_on import (
@@ -16,7 +17,7 @@ from ccc.compiler.reasons.handing_on import (
 )
 from ccc.compiler.reasons.hints import CLAUSES, Hint
 from ccc.compiler.reasons.in_library import in_a_library
-from ccc.compiler.reasons.inquiry import ON_LOOP, Inquiry
+from ccc.compiler.reasons.inquiry import Inquiry
 from ccc.compiler.reasons.lacking_clauses import with_all_lacking, with_lacking
 from ccc.compiler.reasons.misused import (
     of_companions,
@@ -65,6 +66,9 @@ from ccc.compiler.reasons.wanted_clauses import (
 )
 from ccc.errors import Span
 from ccc.frontend.uses import MOST_NAMED
+
+_ON_LOOP = re.compile(r"\b(?:say so|name (?:those|these)) on the loop\b(?! of line)")
+"""Advice of a clause, which may be for one of several loops."""
 
 _ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
     Hint.AND_SO: and_so,
@@ -178,5 +182,5 @@ def _text(asked: Inquiry) -> str:
         return f"({unnamed.pop() if unnamed else ''}{line}{str(shown).removeprefix('(')}"
 
     span = asked.caller or asked.suspects.loop_of_several(asked.at)
-    on_loop = f"{ON_LOOP} of line {span.line}" if span else ON_LOOP
-    return reason.text(place).replace(ON_LOOP, on_loop)
+    text = reason.text(place)
+    return _ON_LOOP.sub(rf"\g<0> of line {span.line}", text) if span else text
