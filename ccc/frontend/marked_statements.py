@@ -107,6 +107,23 @@ class MarkedStatements:
         several = list(updates.every(function, lambda node: node.type in LOOPS))[1:]
         return self._position(loops[-1]) if several else None
 
+    def loop_of_line(self, at: Span, line: Span, *, is_around: bool) -> Span | None:
+        """Where the loop begins that a line lies in, within the annotated one around a statement:
+        the innermost that ``is_around`` that, if so asked for, and else the outermost that is not.
+        None if the source tells of none."""
+        path, whole = self.statements(at) or (None, None)
+        if path is None or whole is None or path == whole:
+            return None
+        every = updates.every(whole, lambda node: node.type in LOOPS and node != whole)
+        meant = [
+            one
+            for one in every
+            if (one.start_byte < path.start_byte < one.end_byte) == is_around
+            and self._spans(one, line)
+        ]
+        meant.sort(key=lambda one: one.start_byte)
+        return Span(*self._line_of(meant[-1 if is_around else 0])) if meant else None
+
     def turns_around(self, at: Span) -> list[int]:
         """The lines of the loops in which a statement lies in the annotated one around it, the
         outer ones first; none where it is a function that lies there."""

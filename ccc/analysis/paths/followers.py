@@ -123,8 +123,7 @@ def check_loops_in_rest(path: CheckedPath, collected: Collection[Path], facts: F
             f"{at(last)}{hint}"
         )
     raise LoopBehind(
-        "what follows the loop in the iteration would have to run with its tasks, a few lanes at a "
-        f"time, and holds a loop itself, {why}{at(last)}",
+        f"{BEHIND} with its tasks, a few lanes at a time, and holds a loop itself, {why}{at(last)}",
         hint,
         ways,
     )

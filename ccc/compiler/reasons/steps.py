@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from ccc.analysis.paths.followers import BEHIND
+from ccc.analysis.paths.unmarked_turns import IN_TURNS
 from ccc.compiler.reasons.handing_on import (
     by_no_atomic,
     counted_elsewhere,
@@ -162,6 +164,14 @@ def _where_set(asked: Inquiry) -> Span | None:
     return asked.suspects.set_in(asked.at, meant[0]) if len(meant) == 1 else None
 
 
+def _loop_meant(asked: Inquiry, span: Span | None) -> Span | None:
+    """The loop that a reason is about, of which nvcc tells a line where a turn of it ends."""
+    is_around = asked.reason.begins(IN_TURNS)
+    if span is None or not (is_around or asked.reason.begins(BEHIND)):
+        return None
+    return asked.suspects.loop_of_line(asked.at, span, is_around=is_around)
+
+
 def _text(asked: Inquiry) -> str:
     """What is said in the end."""
     told = names_told(asked)
@@ -178,6 +188,7 @@ def _text(asked: Inquiry) -> str:
         is_copy = shown.opcode.name == "mov"  # which nvcc puts anywhere
         span = _where_set(asked) if unnamed and is_copy else None
         span = span or asked.lines.of(shown.line) or (_where_set(asked) if unnamed else None)
+        span = _loop_meant(asked, span) or span
         line = f"{span.file}:{span.line}, " if span else ""
         return f"({unnamed.pop() if unnamed else ''}{line}{str(shown).removeprefix('(')}"
 
