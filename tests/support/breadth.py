@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-MANY = 3
+MANY = 2
 """From so many values on, not all run always of a test that is slow, ..."""
 ONE_OF = 10
 """... but one of so many."""
