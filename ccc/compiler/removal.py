@@ -14,7 +14,10 @@ _ALONE = re.compile(
     r"remove (?:this|the) annotation(?:, too)?(?::[^;]*|, or tell [^;]*)?"
 )
 _AMONG_OTHERS = re.compile(rf"(?:{TOO_SHORT}|remove (?:the|this) annotations?)(?=$|; )")
-_OF_OTHERS = re.compile(r"remove (?:that|those) on lines? \d+(?:(?:, | and )\d+)*")
+_OF_OTHERS = re.compile(
+    r"remove (?:that|those) on lines? \d+(?:(?:, | and )\d+)*(?!\d|(?:, | and )\d| of )"
+)
+"""Those of the same file: what stands in another one is told with its name."""
 
 
 def is_removal(advice: str) -> bool:
@@ -29,7 +32,7 @@ def without_removal(text: str, instead: str) -> str:
 
 
 def lines_removed(text: str) -> set[int]:
-    """The lines of the other annotations that are to go."""
+    """The lines of the other annotations of the file that are to go."""
     return {line for found in _OF_OTHERS.finditer(text) for line in _lines(found)}
 
 
