@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from typing import TypeAlias, TypeVar
@@ -105,6 +106,7 @@ class _Follower:
         self._left = _left(remarks)
         self._size = size
         self._found: dict[Span, list[Remark]] = {}
+        self._serving, self._ways = Places(), dict[Span, str]()
         self._looks = 0
         self._seen: dict[Reannotated, Sequence[Remark]] = {Reannotated(): remarks}
 
@@ -114,12 +116,15 @@ class _Follower:
         if not 0 < len(self._left) <= MOST_FOLLOWED:
             return self._remarks
         self._looks = max(1, MOST_LOOKED_THROUGH // (len(self._left) * self._size))
-        try:
-            return (yield from self._followed())
-        except _EnoughError:
-            return _with_others(self._remarks, self._found)
+        with suppress(_EnoughError):
+            yield from self._follow()
+        remarks = [_with_way_out(one, self._ways.get(one.position)) for one in self._remarks]
+        hopeful = self._serving | self._that_may_serve()
+        remarks = [replace(one, serves_alone=one.position in hopeful) for one in remarks]
+        return _with_others(remarks, self._found)
 
-    def _followed(self) -> _Steps[list[Remark]]:
+    def _follow(self) -> _Steps[None]:
+        """Look as far as that does not take long; what is transformed by it comes first."""
         gone, told = Places(), self._remarks
         while True:
             in_vain = yield from self._in_vain(told, gone)
@@ -132,12 +137,9 @@ class _Follower:
                 self._found[place] = [_with_way_out(one, way) for one in mine]
             gone |= more
             told = [*(yield from self._look(Reannotated(gone)))] if gone < self._left else []
+        able = self._left - gone
+        self._serving, self._ways = yield from self._that_serve(able, gone, told)
         yield from self._agree(told, gone)
-        serving, ways = yield from self._that_serve(self._left - gone, gone, told)
-        remarks = [_with_way_out(one, ways.get(one.position)) for one in self._remarks]
-        hopeful = serving | self._that_may_serve()
-        remarks = [replace(one, serves_alone=one.position in hopeful) for one in remarks]
-        return _with_others(remarks, self._found)
 
     def _that_may_serve(self) -> Places:
         """Branches that may be worth more once nvcc is free to unroll a loop in them that is to
