@@ -218,8 +218,9 @@ class Kernel:
     """What was asked for and does not apply: all is done as if nobody had."""
     announced: set[Marker] = field(default_factory=set)
     """Those to tell of also where the option asked, since the strategy could have been taken."""
-    informing: set[Marker] = field(default_factory=set)
-    """Those of branches by whose share, which is told, it was chosen what serves paths inside."""
+    informing: dict[Marker, set[Marker]] = field(default_factory=dict)
+    """By the markers of branches of which a share is told, those of paths inside of which it was
+    chosen by that what serves them."""
 
     def request_of(self, path: Path | LeftPath) -> Request | None:
         """What is to be done with a path, if anybody says; None: what the policy chooses."""

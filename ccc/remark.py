@@ -94,8 +94,8 @@ class Remark:
         details: what else the report says, by key.
         ways: what annotations there would be if what is advised were done.
         serves_alone: whether it would be transformed without others that are left.
-        informs: whether it is left, and what is told of it, as the share of lanes that take it, is
-            why something inside is transformed.
+        informs: whether what is told of it, as the share of lanes that take it, is why something
+            inside is transformed.
     """
 
     kind: Literal["applied", "missed"]

@@ -19,7 +19,7 @@ from ccc.compiler.requests import Requests
 from ccc.diagnostics import complaints
 from ccc.errors import CccError, render
 from ccc.garbage import looking_seldom
-from ccc.ir.markers import ARMS, PROMISE, WHOLE_KERNEL, parse_marker
+from ccc.ir.markers import ARMS, PROMISE, WHOLE_KERNEL, Marker, parse_marker
 from ccc.ir.nodes import FunctionText, Module
 from ccc.ir.printer import print_function
 from ccc.ir.reannotated import Reannotated
@@ -263,11 +263,8 @@ class _Rewriting:
             remarks = [*in_vain_by_default(records, remarks, untouched)]
         remarks = with_ways_out(remarks, loops_around(remarks))
         remarks = with_others_in_mind([*short_ones_need_nothing(records, remarks)])
-        remarks = [
-            replace(remark, informs=one.marker in kernel.informing and not remark.applied)
-            for one, remark in zip(records, remarks, strict=True)
-        ]
-        told = tuple(zip((one.marker for one in records), remarks, strict=True))
+        both = zip((one.marker for one in records), remarks, strict=True)
+        told = _with_informing(tuple(both), kernel.informing)
         if not is_new and self.known is None:  # what is counted is the code as it stays
             kernel = self.context.prepare(piece, frozenset(), {})
         return FunctionOutcome(
@@ -323,6 +320,17 @@ class _Rewriting:
             left += [record for record in kernel.records if record.path.entry in last.labels]
             kept |= {last.line}
             requests.ask_again(kernel)
+
+
+def _with_informing(
+    told: Sequence[tuple[Marker, Remark]], informing: Mapping[Marker, Collection[Marker]]
+) -> tuple[tuple[Marker, Remark], ...]:
+    """What is told, which of it is why something inside is transformed, if it is in the end."""
+    applied = {marker for marker, one in told if one.applied}
+    return tuple(
+        (marker, replace(one, informs=not applied.isdisjoint(informing.get(marker, ()))))
+        for marker, one in told
+    )
 
 
 def _needs_no_loop(ran: Ran) -> bool:

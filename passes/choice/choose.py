@@ -74,7 +74,7 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
         if _is_for_few(search, served, kernel):
             kernel.few[loop.loop.header] = FEW_ITERATIONS
     know_others(found, kernel)
-    kernel.informing |= _informing(found, searches)
+    kernel.informing = _informing(found, searches)
     for one in (one for mine in loops.values() for one in mine):
         is_asked = searches[one.path].is_asked(one.path)
         _tell(one, found[one.path], kernel, is_asked=is_asked, would_share=one.path in sharing)
@@ -82,15 +82,17 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
 
 def _informing(
     found: Mapping[Path, Chosen], searches: Mapping[Path, StrategySearch]
-) -> set[Marker]:
-    """The markers of branches by whose share it was chosen what serves a path inside."""
-    chosen = (
-        path
-        for path, one in found.items()
-        if one.strategy != LEAVE and not searches[path].is_asked(path)
-    )
-    around = {one.marker for path in chosen for one in paths_around(path)}
-    return {one for one in around if Hints.of(one).prob is not None}
+) -> dict[Marker, set[Marker]]:
+    """The markers of branches by whose share it was chosen what serves paths inside, and of
+    these."""
+    inside: dict[Marker, set[Marker]] = {}
+    for path, one in found.items():
+        if one.strategy == LEAVE or searches[path].is_asked(path):
+            continue
+        for branch in paths_around(path):
+            if Hints.of(branch.marker).prob is not None:
+                inside.setdefault(branch.marker, set()).add(path.marker)
+    return inside
 
 
 def _tell(
