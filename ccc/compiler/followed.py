@@ -11,17 +11,19 @@ import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import product
-from typing import TypeAlias, TypeVar
+from itertools import chain, product
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from ccc.analysis.paths.carried_values import AS_WHILE
 from ccc.analysis.paths.locate import on_line, those_on
+from ccc.analysis.paths.unmarked_turns import mark_instead
 from ccc.compiler.advice import parts_of
+from ccc.compiler.other_arms import LEAVE_IT
 from ccc.compiler.removal import is_removal
 from ccc.compiler.said import Remarks
 from ccc.errors import Span
 from ccc.ir.markers import WHOLE_KERNEL
-from ccc.ir.reannotated import SUPPOSED, Reannotated
+from ccc.ir.reannotated import Reannotated, is_supposed, supposed
 from ccc.passes.choice.chosen import GATHERED, REMOVE
 from ccc.passes.thresholds import MOST_ADVISED, MOST_FOLLOWED, MOST_LOOKED_THROUGH
 from ccc.remark import Remark, silent_among
@@ -104,6 +106,7 @@ class _Follower:
     def __init__(self, remarks: list[Remark], size: int):
         self._remarks = remarks
         self._left = _left(remarks)
+        self._partly = _applied(remarks) & {one.position for one in remarks if one.ways}
         self._size = size
         self._found: dict[Span, list[Remark]] = {}
         self._serving, self._ways = Places(), dict[Span, str]()
@@ -113,9 +116,10 @@ class _Follower:
     def told(self) -> _Steps[list[Remark]]:
         """The remarks; of what there is nothing else to do about but to remove it in the end, what
         there would be to say then, and other ways out where these serve."""
-        if not 0 < len(self._left) <= MOST_FOLLOWED:
+        number = len(self._left | self._partly)
+        if not 0 < number <= MOST_FOLLOWED:
             return self._remarks
-        self._looks = max(1, MOST_LOOKED_THROUGH // (len(self._left) * self._size))
+        self._looks = max(1, MOST_LOOKED_THROUGH // (number * self._size))
         with suppress(_EnoughError):
             yield from self._follow()
         remarks = [_with_way_out(one, self._ways.get(one.position)) for one in self._remarks]
@@ -140,6 +144,7 @@ class _Follower:
         able = self._left - gone
         self._serving, self._ways = yield from self._that_serve(able, gone, told)
         yield from self._agree(told, gone)
+        yield from self._keep(gone)
 
     def _that_may_serve(self) -> Places:
         """Branches that may be worth more once nvcc is free to unroll a loop in them that is to
@@ -154,28 +159,63 @@ class _Follower:
     def _in_vain(self, told: Sequence[Remark], gone: Places) -> _Steps[dict[Span, str]]:
         """Those of which no annotations that are advised would serve, and what is to be done."""
         found: dict[Span, str] = {}
-        asking = {one.position for one in told if one.ways and one.position not in gone}
+        asking = {one.position for one in told if one.ways} & self._left - gone
         for place in sorted(asking, key=_place):
-            ways = [way for one in told if one.position == place for way in one.ways]
+            ways = dict.fromkeys(way for one in told if one.position == place for way in one.ways)
             answer = yield from self._why_all_in_vain(place, ways, Reannotated(gone), MOST_ADVISED)
-            if answer is not None:
-                found[place] = answer
+            if (yield from self._find_instead(place, ways, told, Reannotated(gone))):
+                continue
+            if answer and answer != _NOT_KNOWN:
+                found[place] = answer.instead
         return found
+
+    def _find_instead(
+        self,
+        place: Span,
+        ways: Iterable[Reannotated],
+        told: Sequence[Remark],
+        done: Reannotated,
+    ) -> _Steps[bool]:
+        """Find a loop, of those to be marked in some ways, that serves in place of a path, while
+        this, and others of them, would not."""
+        serving: dict[str, list[str]] = {}
+        for way in ways:
+            heard = self._seen.get(done.then(way), ())
+            if place in _applied(heard):
+                return False
+            header = _alone_served(place, way, heard)
+            if header is None or way.marked[header] in serving.get(header, ()):
+                continue
+            less = replace(way.only([header]), without=way.without | {place})
+            if supposed(header) in _applied((yield from self._look(done.then(less)))):
+                serving.setdefault(header, []).append(way.marked[header])
+        if not serving:
+            return False
+        header, kinds = next(iter(serving.items()))
+        mine = [one for one in told if one.position == place]
+        self._found[place] = [_with_loop(one, header, kinds) for one in mine]
+        return True
 
     def _why_all_in_vain(
         self, place: Span, ways: Iterable[Reannotated], done: Reannotated, most: int
-    ) -> _Steps[str | None]:
+    ) -> _Steps[_InVain | None]:
         """What is to be done about a path that none of some ways serves once others are done; None
-        about another."""
-        answers: list[str] = []
+        about another.
+
+        What it takes in one way says enough of another one, in which it cannot be served as it is.
+        """
+        answers: list[_InVain] = []
         for way in ways:
             answer = yield from self._why_in_vain(place, done.then(way), most)
             if answer is None:
                 return None
             answers.append(answer)
-        return min(answers, key=_OTHERWISE.__eq__)  # what may be told first
+        if _NOT_KNOWN in answers and not any(one.is_priced for one in answers):
+            return _NOT_KNOWN
+        known = [one for one in answers if one != _NOT_KNOWN]
+        return min(known, key=lambda one: one.instead == _OTHERWISE)  # what may be told first
 
-    def _why_in_vain(self, place: Span, way: Reannotated, most: int) -> _Steps[str | None]:
+    def _why_in_vain(self, place: Span, way: Reannotated, most: int) -> _Steps[_InVain | None]:
         """What is to be done about a path that could not be served if that were done, or not as it
         is then; None about another. So many advices are followed in a row."""
         told = yield from self._look(way)
@@ -184,16 +224,18 @@ class _Follower:
         lost = _applied(self._remarks) - _applied(told) - way.without
         is_lost = lost and not any(one.applied for one in mine)  # and nothing is won
         if is_lost or any(AS_WHILE in _text(one) for one in mine):  # that way is asked for, too
-            return _OTHERWISE
+            return _InVain(_OTHERWISE)
         lasting = [one for one in mine if not (_is_to_go(one) or one.gains_nothing)]
-        if not mine or any(one.applied or not one.ways for one in lasting):
+        if not mine or any(one.applied or one.advice for one in lasting):
             return None
         if lasting:
-            more = [one for remark in lasting for one in remark.ways]
-            yet = most > 1 and (yield from self._why_all_in_vain(place, more, way, most - 1))
-            return yet or None
+            more = dict.fromkeys(one for remark in lasting for one in remark.ways)
+            if most == 1 or not all(one.ways for one in lasting):
+                return _NOT_KNOWN
+            return (yield from self._why_all_in_vain(place, more, way, most - 1))
         telling = (found[1] for one in mine if (found := _TELLING.search(_text(one))))
-        return next((_UNLESS_TOLD.format(one) for one in telling), _OTHERWISE)
+        instead = next((_UNLESS_TOLD.format(one) for one in telling), _OTHERWISE)
+        return _InVain(instead, any(one.gains_nothing for one in mine))
 
     def _agree(self, told: Sequence[Remark], gone: Places) -> _Steps[None]:
         """Let copies of a path of which different annotations are advised tell what serves best of
@@ -201,25 +243,38 @@ class _Follower:
         for place in sorted({one.position for one in told} - gone, key=_place):
             mine = [one for one in told if one.position == place]
             advices = {tuple(one.ways): one for one in mine if one.ways}
-            if len(advices) < 2:
+            if len(advices) < 2 or place in self._found:
                 continue
             worths: dict[tuple[int, int], Remark] = {}
             for ways, one in advices.items():
                 for way in ways:
                     worth = yield from self._worth(place, Reannotated(gone).then(way))
                     worths.setdefault(worth, one)
+            every = dict.fromkeys(chain(*advices))
+            if (yield from self._find_instead(place, every, told, Reannotated(gone))):
+                continue
             best = worths[max(worths)]
             self._found[place] = [
                 replace(one, reason=best.reason, ways=best.ways) if one.ways else one
                 for one in mine
             ]
 
+    def _keep(self, gone: Places) -> _Steps[None]:
+        """Advise nothing for copies by which others would be lost that are transformed."""
+        for place in sorted(self._partly, key=_place):
+            mine = [one for one in self._remarks if one.position == place]
+            ways = dict.fromkeys(way for one in mine for way in one.ways)
+            answer = yield from self._why_all_in_vain(place, ways, Reannotated(gone), MOST_ADVISED)
+            if answer and answer != _NOT_KNOWN:
+                way = LEAVE_IT.format("other copies")
+                self._found[place] = [_with_way_out(one, way if one.ways else None) for one in mine]
+
     def _worth(self, place: Span, way: Reannotated) -> _Steps[tuple[int, int]]:
         """How many paths are transformed once something is done, and, to be counted from the least
         on, how many of what that is about are not."""
         told = yield from self._look(way)
         served = _applied(told)
-        about = {one.position for one in told if one.position.file == SUPPOSED} | {place}
+        about = {one.position for one in told if is_supposed(one.position)} | {place}
         return len(served), -len(about - way.without - served)
 
     def _that_serve(
@@ -254,6 +309,42 @@ class _Follower:
         return self._seen[annotations]
 
 
+class _InVain(NamedTuple):
+    """What there is to do about a path that would not be served, and whether that is known from
+    what it would take."""
+
+    instead: str
+    is_priced: bool = False
+
+
+_NOT_KNOWN = _InVain("")
+"""Of a path that cannot be served as it is then, but may be once its code is another."""
+
+
+def _with_loop(remark: Remark, header: str, kinds: Iterable[str]) -> Remark:
+    """The remark of a path in a loop that is to be marked in its place, where that may be another
+    one than is told."""
+    ends = next((one.ends for one in remark.ways if header in one.ends), {})
+    told = parts_of(_text(remark))[0]
+    if ends:
+        told = told.replace(next(iter(ends.values())), ends[header])
+    return replace(remark, reason=f"{told}; {mark_instead(kinds)}")
+
+
+def _alone_served(place: Span, way: Reannotated, heard: Iterable[Remark]) -> str | None:
+    """The one loop of those to be marked that is served then, if neither the path is nor the
+    others are, nor may be worth more."""
+    about = {supposed(header): header for header in way.marked}
+    served = [one for one in heard if one.applied and one.position in about]
+    left = [one for one in heard if one.position in {*about, place} and not one.applied]
+    if len({one.position for one in served}) != 1 or not left:
+        return None
+    most = max(one.most_expected for one in served)
+    open_ = [one for one in left if one.advice and not _is_to_go(one)]
+    is_open = any(one.most_expected > most for one in open_)
+    return None if is_open else about[served[0].position]
+
+
 class _EnoughError(Exception):
     """To look at more would take too long."""
 
@@ -261,7 +352,7 @@ class _EnoughError(Exception):
 def _concerns(remark: Remark, place: Span, way: Reannotated) -> bool:
     """Whether it is of a path, or of what is annotated in its place."""
     is_instead = place in way.without
-    return remark.position.file == SUPPOSED if is_instead else remark.position == place
+    return is_supposed(remark.position) if is_instead else remark.position == place
 
 
 def _left(remarks: Sequence[Remark]) -> Places:
@@ -283,7 +374,8 @@ def _to_go(remarks: Sequence[Remark]) -> Places:
 
 def _is_to_go(remark: Remark) -> bool:
     """Whether nothing can be done but to remove its annotation."""
-    return is_removal(parts_of(_text(remark))[2])
+    head, _, way_out = parts_of(_text(remark))
+    return is_removal(way_out or head)
 
 
 def _text(remark: Remark) -> str:

@@ -9,8 +9,17 @@ from ccc.errors import Span
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Block, Function, MarkerNote
 
-SUPPOSED = "<supposed>"
-"""What to call the file of annotations that nobody wrote."""
+_SUPPOSED = "<supposed> "
+
+
+def supposed(header: str) -> Span:
+    """Where an annotation stands that nobody wrote, by the label of its loop's header."""
+    return Span(f"{_SUPPOSED}{header}")
+
+
+def is_supposed(place: Span) -> bool:
+    """Whether nobody wrote what stands there."""
+    return place.file.startswith(_SUPPOSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +30,13 @@ class Reannotated:
         without: where those stand that are gone.
         marked: the kinds of new ones, by the labels of the loops' headers.
         entered: the blocks from which control comes to annotated loops, by the same.
+        ends: where turns of the new ones end, for messages, by the same.
     """
 
     without: frozenset[Span] = frozenset()
     marked: Mapping[str, str] = field(default_factory=dict, hash=False)
     entered: Mapping[str, Collection[str]] = field(default_factory=dict, hash=False)
+    ends: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
 
     def then(self, other: Reannotated) -> Reannotated:
         """Those of other changes that are made after these."""
@@ -33,7 +44,13 @@ class Reannotated:
             self.without | other.without,
             {**self.marked, **other.marked},
             {**self.entered, **other.entered},
+            {**self.ends, **other.ends},
         )
+
+    def only(self, headers: Collection[str]) -> Reannotated:
+        """The same where of the new ones there are but those of some loops."""
+        marked = {header: kind for header, kind in self.marked.items() if header in headers}
+        return replace(self, marked=marked)
 
     def blocks_of(self, function: Function) -> list[Block]:
         """The blocks of a function with these annotations."""
@@ -41,7 +58,7 @@ class Reannotated:
         loops: dict[str, list[MarkerNote]] = {}
         for header, labels in self.entered.items():
             for label in labels:
-                loops.setdefault(label, []).append(_note("loop", numbers[header]))
+                loops.setdefault(label, []).append(_note("loop", numbers[header], header))
         return [
             self._annotated(block, numbers[block.label], loops.get(block.label, ()))
             for block in function.blocks
@@ -52,12 +69,12 @@ class Reannotated:
         end = -1 if block.terminator else len(kept)
         kept[end:end] = loops
         if kind := self.marked.get(block.label):
-            kept.insert(0, _note(kind, number))
+            kept.insert(0, _note(kind, number, block.label))
         return replace(block, statements=kept)
 
 
-def _note(kind: str, number: int) -> MarkerNote:
-    return MarkerNote(Marker(kind, -number, Span(SUPPOSED, number)))
+def _note(kind: str, number: int, header: str) -> MarkerNote:
+    return MarkerNote(Marker(kind, -number, supposed(header)))
 
 
 def _is_of(statement: object, places: Collection[Span]) -> bool:

@@ -12,7 +12,7 @@ from ccc.compiler.followed import as_it_came, followed
 from ccc.compiler.said import Remarks
 from ccc.errors import Span
 from ccc.ir.markers import Marker
-from ccc.ir.reannotated import SUPPOSED, Reannotated
+from ccc.ir.reannotated import Reannotated, supposed
 from ccc.remark import Remark
 
 REMOVE = "poor; remove the annotation"
@@ -140,7 +140,7 @@ def test_no_loop_is_to_be_marked_if_that_would_be_in_vain() -> None:
 )
 def test_what_is_annotated_in_place_of_a_path_is_followed_too(later: str, advice: str) -> None:
     way = replace(WHILE, without=frozenset({place(1)}))
-    marker = Marker("while", -1, Span(SUPPOSED, 3))
+    marker = Marker("while", -1, supposed("LOOP"))
     remarks = [refused(1, "in a loop; mark that instead", way)]
     assert told(remarks, {way: [Remark.not_worth_it(marker, "k", later, {})]}) == [
         f"in a loop; {advice}"
@@ -157,17 +157,60 @@ def test_nothing_is_told_of_what_does_not_serve_after_all() -> None:
 def test_copies_of_which_different_things_are_advised_say_what_serves_most() -> None:
     instead = replace(WHILE, without=frozenset({place(1)}))
     remarks = [refused(1, "in a loop; mark it", VARIABLE), refused(1, "in two; mark both", instead)]
-    marker = Marker("while", -1, Span(SUPPOSED, 3))
+    marker = Marker("while", -1, supposed("LOOP"))
     kept = [Remark.applied_to(marker, "k", "queue", {}), refused(1, "in two; mark both", instead)]
-    later = {VARIABLE: kept, instead: [Remark.applied_to(marker, "k", "queue", {})]}
+    later = {
+        VARIABLE: kept,
+        instead: kept[:1],
+        replace(VARIABLE, without=frozenset({place(1)})): kept[1:],
+    }
     assert told(remarks, later) == ["in two; mark both"] * 2
     later = {VARIABLE: [*kept[:1], applied(1)], instead: kept[:1]}
     assert told(remarks, later) == ["in a loop; mark it"] * 2
 
 
+def test_a_loop_that_serves_alone_is_to_be_marked_in_place_of_a_path() -> None:
+    """And not what it has room beside, nor what may be worth more."""
+    both = Reannotated(
+        marked={"LOOP": "variable", "OUTER": "variable"}, ends={"LOOP": " (in)", "OUTER": " (out)"}
+    )
+    alone = replace(both.only(["OUTER"]), without=frozenset({place(1)}))
+    markers = [Marker("while", -at, supposed(name)) for at, name in enumerate(("LOOP", "OUTER"), 1)]
+    outer = Remark.applied_to(markers[1], "k", "merge", {"considered": {"merge": 1.6}})
+    inner = Remark.not_worth_it(markers[0], "k", REMOVE, {"considered": {"queue": 0.5}})
+    refusal = refused(1, "in a loop (in); mark it, and the loop around it", both)
+    later = {both: [outer, inner, left(1, REMOVE)], alone: [outer]}
+    (only,) = told([refusal], later)
+    assert only == (
+        'in a loop (out); mark it "ccc for variable", if its turns are independent, in place of '
+        "this annotation; else remove this annotation"
+    )
+    open_ = replace(inner, advice="fair; tell with a profile", details={"considered": {"merge": 2}})
+    assert told([refusal], {both: [outer, open_, left(1, "fair; tell")]}) == [refusal.reason]
+
+
+def test_copies_are_advised_nothing_by_which_others_would_be_lost() -> None:
+    refusal = refused(1, "in a loop; mark it", VARIABLE)
+    kept = "in a loop; leave it as it is, since the annotation serves other copies"
+    assert told([applied(1), refusal], {VARIABLE: [refused(1, "full; " + REMOVE)]}) == ["", kept]
+    assert told([applied(1), refusal], {VARIABLE: [applied(1)]}) == ["", refusal.reason]
+
+
+def test_what_it_takes_in_one_way_says_enough_of_another() -> None:
+    """Where that is refused for what its reader has to mend first."""
+    remarks = [refused(1, "in a loop; mark that", VARIABLE, WHILE)]
+    poor = replace(left(1, REMOVE), details={"considered": {"merge": 0.6}})
+    later = {VARIABLE: [refused(1, "same memory; promise noalias")], WHILE: [poor]}
+    assert told(remarks, later) == [
+        "in a loop; remove this annotation: with others, too, nothing would be gained by it"
+    ]
+    later[WHILE] = [refused(1, "same memory; promise noalias")]
+    assert told(remarks, later) == ["in a loop; mark that"]
+
+
 def test_what_loses_a_path_that_is_transformed_and_wins_none_is_in_vain() -> None:
     way = replace(WHILE, without=frozenset({place(2)}))
-    marker = Marker("while", -1, Span(SUPPOSED, 3))
+    marker = Marker("while", -1, supposed("LOOP"))
     loop = Remark.not_worth_it(marker, "k", "fair; tell with a profile", {})
     remarks = [applied(1), refused(2, "in a loop; mark that instead", way)]
     vain = "in a loop; remove this annotation: with others, too, nothing would be gained by it"

@@ -45,20 +45,22 @@ class Refused(Exception):
 @dataclass(frozen=True)
 class WayOut:
     """What may be done about a path: to mark the loops with these ``headers``, and to remove the
-    annotations that are ``removed``. Those of the kind ``for`` are ``entered`` from some blocks."""
+    annotations that are ``removed``. Those of the kind ``for`` are ``entered`` from some blocks;
+    ``ends`` tells where turns of the loops end, for messages."""
 
     text: str
     headers: Collection[str] = ()
     removed: Collection[Marker] = ()
     kind: str = "while"
     entered: Mapping[str, Collection[str]] = field(default_factory=dict, hash=False)
+    ends: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def reannotated(self) -> Reannotated:
         """The annotations then."""
         removed = frozenset(one.span for one in self.removed)
         entered = self.entered if self.kind == "for" else {}
-        return Reannotated(removed, dict.fromkeys(self.headers, self.kind), entered)
+        return Reannotated(removed, dict.fromkeys(self.headers, self.kind), entered, self.ends)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ccc.analysis.companion_search import find_companions
@@ -19,6 +19,9 @@ IN_TURNS = "it lies in a loop inside the annotated one"
 """How a reason begins that is one of a path that one iteration may run several times."""
 _THIS = "this annotation"
 _REMOVE = f"remove {_THIS}"
+_KINDS = {"variable": '"ccc for variable", if its turns are independent', "while": '"ccc while"'}
+"""How to mark loops, by kind."""
+_INSTEAD = f", in place of {_THIS}"
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ def how_to_mark(
             if between or holding:
                 return _REMOVE, ()
             return f'mark it "ccc while" in place of {_THIS}', ()
-        return _by_turns(path, around, bool(between or holding), if_marked)
+        return _by_turns(path, around, bool(between or holding), facts, if_marked)
     same = [one for one in found if one.marker == path.marker]
     others = "".join([
         f", and so {_loops(between)}{BETWEEN}" if between else "",
@@ -96,7 +99,11 @@ def _keeps_first(path: FoundPath, turn: Loop, outer: Loop, facts: Facts) -> bool
 
 
 def _by_turns(
-    path: FoundPath, around: Sequence[Loop], is_deep: bool, if_marked: Callable[[str], IfMarked]
+    path: FoundPath,
+    around: Sequence[Loop],
+    is_deep: bool,
+    facts: Facts,
+    if_marked: Callable[[str], IfMarked],
 ) -> tuple[str, Sequence[WayOut]]:
     """The same of a loop that some lanes leave before others.
 
@@ -111,13 +118,13 @@ def _by_turns(
     serving = [kind for kind, one in told.items() if not is_final(one.loop)]
     if not serving:
         return f'{_REMOVE}: marked "ccc while", that loop could not be collected, either', ()
-    words = {"variable": '"ccc for variable", if its turns are independent', "while": '"ccc while"'}
-    how = ", or else ".join(words[kind] for kind in serving)
+    how = _or_else(serving)
     is_instead = _is_in_the_way([told[kind] for kind in serving])
     removed = [path.marker] if is_instead else []
-    headers = {kind: [one.header for one in around[: told[kind].number]] for kind in serving}
-    ways = [WayOut(how, headers[kind], removed, kind) for kind in serving]
-    instead = f", in place of {_THIS}" if is_instead else ""
+    loops = {kind: around[: told[kind].number] for kind in serving}
+    ends = {kind: {one.header: end_of(one, facts) for one in loops[kind]} for kind in serving}
+    ways = [WayOut(how, [*ends[kind]], removed, kind, ends=ends[kind]) for kind in serving]
+    instead = _INSTEAD if is_instead else ""
     otherwise = f"; else {_REMOVE}" if is_deep or "while" not in serving else ""
     more = max(told[kind].number for kind in serving) - 1
     it = f"it, and {_loops(more)} around it," if more else "it"
@@ -138,6 +145,16 @@ def is_final(reason: str | None) -> bool:
     _, _, way_out = (reason or "").partition("; ")
     is_to_go = not way_out or way_out.removeprefix("or ").startswith("remove ")
     return reason is not None and (is_to_go or reason.startswith(BEHIND))
+
+
+def mark_instead(kinds: Iterable[str]) -> str:
+    """What to do where the loop serves if it is marked, by one of some kinds, and the path does
+    not."""
+    return f"mark it {_or_else(kinds)}{_INSTEAD}; else {_REMOVE}"
+
+
+def _or_else(kinds: Iterable[str]) -> str:
+    return ", or else ".join(_KINDS[kind] for kind in kinds)
 
 
 def _loops(number: int) -> str:
