@@ -53,6 +53,13 @@ def floating_type(statement: Node, name: bytes, code: bytes) -> str | None:
     return _FLOATING.get(type_by_name(statement, name, code) or b"")
 
 
+def may_be_floating(statement: Node, name: bytes, code: bytes) -> bool:
+    """Whether a variable is one of these, or may be: a template's parameter is any type."""
+    kind = type_by_name(statement, name, code) or b""
+    declared = _declared_in(code)
+    return kind in _FLOATING or (kind in declared.parameters and kind not in declared.heads)
+
+
 def type_by_name(statement: Node, name: bytes, code: bytes) -> bytes | None:
     """The type of a plain variable, or of a plain member of one, if it is known."""
     variable, *members = name.split(b".")

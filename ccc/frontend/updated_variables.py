@@ -9,7 +9,7 @@ from ccc.errors import Span
 from ccc.frontend import behind, chosen, elements, generators, reductions, updates
 from ccc.frontend.classes import type_of_field
 from ccc.frontend.comparing import PAIRED, compared_by, compares, is_by_operator
-from ccc.frontend.declared_types import floating_type, is_pair, type_by_name
+from ccc.frontend.declared_types import is_pair, may_be_floating, type_by_name
 from ccc.frontend.first_ones import FirstOne, first_ones
 from ccc.frontend.handed import HandedOver, passed_on
 from ccc.frontend.lambdas import outermost
@@ -489,9 +489,9 @@ class UpdatedVariables(MarkedStatements):
         return [one for one, kind in kinds.items() if not kind or may_be_wide(kind)] or names
 
     def _is_float(self, statement: Node, name: bytes) -> bool:
-        """Whether it is floating-point, or a structure in one of such numbers alone."""
+        """Whether it is floating-point, or may be, or a structure in one of such numbers alone."""
         code = self._placement.blank
         kind = type_by_name(statement, name, code) if b"." in name else None
         whole = structure_of(kind, code) if kind else None
         every = [b"%s.%s" % (name, one.encode()) for one in whole.open] if whole else [name]
-        return all(floating_type(statement, one, code) is not None for one in every or [name])
+        return all(may_be_floating(statement, one, code) for one in every or [name])

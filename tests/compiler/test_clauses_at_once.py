@@ -115,3 +115,35 @@ def test_what_is_made_from_what_each_lane_has_by_itself_may_be_a_sum(tmp_path: P
     (line,) = said(RUNS.replace("CLAUSES", ""), tmp_path, Options(strategy=COLLECT))
     assert line.endswith(f": {clauses} [in k]")
     assert said(RUNS.replace("CLAUSES", clauses), tmp_path, Options(strategy=COLLECT)) == []
+
+
+OF_TEMPLATE = """template <class T, class S>
+__global__ void k(const T *x, const T *weights, const int *z, S *y, int n) {
+    T w; S sum = 0, total = 0;
+#pragma ccc for CLAUSES
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+#pragma ccc if
+        if (z[i] > 7) {
+            w = weights != nullptr ? weights[z[i]] : T(1);
+            sum -= x[i] * w;
+            total += w;
+        }
+    }
+    y[threadIdx.x] = sum;
+    y[threadIdx.x + 64] = total;
+}
+template __global__ void k<float, float>(const float *, const float *, const int *, float *, int);
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "clauses"),
+    [("", "total, sum"), ("reduction(+: total)", "sum"), ("reduction(+: sum)", "total")],
+)
+def test_what_is_of_a_parameter_of_a_template_may_be_floating(
+    before: str, clauses: str, tmp_path: Path
+) -> None:
+    source = OF_TEMPLATE.replace("CLAUSES", before)
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert '"w"' not in line
+    assert f"reduction(+: {clauses}) [in k<" in line
