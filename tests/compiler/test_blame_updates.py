@@ -174,6 +174,10 @@ def test_all_memory_that_is_added_up_is_told_at_once(tmp_path: Path) -> None:
     (line,) = said(source, tmp_path, Options(strategy=COLLECT))
     assert '("row", k.cu:9, PTX line ' in line
     assert ';), and the same holds of "last"; keep each in a variable, with a ' in line
+    one_line = source.replace("\n            row[n", "row[n").replace("\n            last", "last")
+    (line,) = said(one_line, tmp_path, Options(strategy=COLLECT))
+    assert '("row" or "last", k.cu:9, PTX line ' in line
+    assert ";); keep each in a variable, with a reduction on the loop, and write these " in line
 
 
 ROW = """__global__ void k(const float *x, const int *many, float *row, int w, int n) {

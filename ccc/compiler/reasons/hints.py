@@ -19,7 +19,7 @@ from ccc.analysis.paths.continuation import OF_ATOMIC
 from ccc.analysis.paths.followers import TO_ANNOTATE
 from ccc.analysis.paths.induction import BEFORE_IT, IN_VARIABLES, SUMS, SUMS_HINT, TO_SHARE
 from ccc.analysis.paths.leading_out import LEAVES_TURNS
-from ccc.analysis.paths.legality import AND_SO, OF_ONE
+from ccc.analysis.paths.legality import AND_SO, IN_A_VARIABLE, OF_ONE
 from ccc.analysis.paths.locate import MARK_KERNEL, MARK_LOOP
 from ccc.analysis.paths.parting import BOTH_DECIDE, BY_ONE, DECIDES
 from ccc.analysis.paths.promises import RESTRICT_BOTH
@@ -64,6 +64,8 @@ class Hint(Enum):
     ANOTHER_LOOP = auto()
     OF_ONE = auto()
     """What can be done about memory that all iterations use."""
+    KEPT = auto()
+    """To keep it in a variable, where they only update it."""
     AND_SO = auto()
     """Which other memory is meant, too: that is no advice."""
     OWN_ARRAY = auto()
@@ -115,6 +117,7 @@ PATTERNS = {
             (Hint.FLUSHED, "minima and maxima of floats are none under -ftz=true"),
             (Hint.OF_ATOMIC, OF_ATOMIC),
             (Hint.OF_ONE, OF_ONE.format("iteration")),
+            (Hint.KEPT, IN_A_VARIABLE),
             (Hint.BY_ATOMIC, BY_ATOMIC),
             (Hint.TURNS_ADD_UP, SUMS_HINT),
             (Hint.SUMS, SUMS),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ccc.analysis.paths.induction import LAST_TURN
+from ccc.analysis.paths.legality import EACH_IN_A_VARIABLE
 from ccc.analysis.paths.own_columns import OWN_COLUMNS
 from ccc.compiler.reasons.hints import Hint
 from ccc.compiler.reasons.inquiry import Inquiry
@@ -89,14 +90,21 @@ def and_so(asked: Inquiry) -> str | None:
     told: dict[str, None] = {}
     for places in every:
         found = asked.suspects.names(asked.at, about, places, is_store=True) if about else []
-        if found == [*asked.names[:1]]:
-            continue  # another of its elements, or members
+        if {*found} <= {*asked.names} and bool(found) is bool(asked.names):
+            continue  # another of its elements, or members, or what is told of with it
         line = f"line {places[0].line}" if places else "another place"
         told[f'"{found[0]}"' if len(found) == 1 else line] = None
     if not told:
-        return ", and the same may hold of other parts of it"
+        return "" if asked.names[1:] else ", and the same may hold of other parts of it"
     *most, last = told
     return f", and the same holds of {', '.join(most)}{' and ' * bool(most)}{last}"
+
+
+def each_kept(asked: Inquiry) -> str | None:
+    """That several are to be kept in variables, where all that may be meant are updated."""
+    every = updates.elements(asked.statements[0]) if asked.statements else ()
+    updated = {(base.text or b"").decode(errors="replace") for base, sign, _ in every if sign}
+    return EACH_IN_A_VARIABLE if asked.names[1:] and updated.issuperset(asked.names) else None
 
 
 def _is_store(asked: Inquiry) -> bool:

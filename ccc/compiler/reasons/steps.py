@@ -27,7 +27,7 @@ from ccc.compiler.reasons.misused import (
     settled,
     without_structures,
 )
-from ccc.compiler.reasons.names_meant import and_so, names_meant, names_told
+from ccc.compiler.reasons.names_meant import and_so, each_kept, names_meant, names_told
 from ccc.compiler.reasons.of_arrays import of_elements, of_variables, set_whole
 from ccc.compiler.reasons.of_callers import of_callers
 from ccc.compiler.reasons.of_halves import of_halves
@@ -81,6 +81,7 @@ _ANSWERS: Mapping[Hint, Callable[[Inquiry], str | None]] = {
     Hint.IF_APART: restricted,
     Hint.INLINE: as_a_loop,
     Hint.IN_VARIABLES: array_of_turns,
+    Hint.KEPT: each_kept,
     Hint.LEAVES_TURNS: in_branch,
     Hint.MARKED_AROUND: in_a_library,
     Hint.OF_ATOMIC: counted_elsewhere,
