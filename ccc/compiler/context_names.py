@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,12 +41,7 @@ class ContextNames:
 
     def _set_with(self, remark: Remark, entry: Mapping[str, Any]) -> list[str]:
         """The variables that are set on the lines that set a register."""
-        found = self._functions.find(remark.kernel)
-        if found is None:
-            return []
-        first, text = found
-        sets = re.compile(rf"^\t(?:@!?%p\d+ )?[\w.]+[ \t]+{re.escape(entry['register'])},", re.M)
-        numbers = [first + text.count("\n", 0, match.start()) for match in sets.finditer(text)]
+        numbers = self._functions.lines_setting(entry["register"], remark.kernel)
         lines = [span for span in map(self._lines.of, numbers) if span]
         rest = bool(remark.details.get("continuation"))
         return self._suspects.defined(remark.position, lines, entry["type"], with_rest=rest)

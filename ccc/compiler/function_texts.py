@@ -29,6 +29,13 @@ class FunctionTexts:
             self._found[name] = (first, text) if begin >= 0 else None
         return self._found[name]
 
+    def lines_setting(self, register: str, name: str, *, by_copies: bool = True) -> list[int]:
+        """The lines of a function that set a register, or those that compute it there."""
+        first, text = self.find(name) or (0, "")
+        sets = re.compile(rf"^\t(?:@!?%p\d+ )?([\w.]+)[ \t]+{re.escape(register)},", re.MULTILINE)
+        every = (one for one in sets.finditer(text) if by_copies or not one[1].startswith("mov"))
+        return [first + text.count("\n", 0, one.start()) for one in every]
+
     def called_in(self, name: str) -> set[str]:
         """The functions that one calls."""
         _, text = self.find(name) or (0, "")

@@ -353,7 +353,40 @@ RUN_LENGTHS = """__global__ void k(const short *x, int *runs, int *count, int n)
 
 
 @pytest.mark.slow
-def test_no_reduction_is_offered_of_what_is_an_index(tmp_path: Path) -> None:
-    lines = said(RUN_LENGTHS, tmp_path, Options(strategy=COLLECT))
-    assert any('("at", ' in line for line in lines)
+@pytest.mark.parametrize(("last", "name"), [("run = 0;", "run"), ("", "at")])
+def test_no_reduction_is_offered_of_what_is_an_index(last: str, name: str, tmp_path: Path) -> None:
+    source = RUN_LENGTHS.replace("            run = 0;", last)
+    lines = said(source, tmp_path, Options(strategy=COLLECT))
+    assert f'("{name}", k.cu:9, PTX line ' in lines[0]
     assert not any("reduction(+: at)" in line for line in lines)
+
+
+ZERO = """__global__ void k(const int *__restrict__ A, const int *__restrict__ B, int *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, a = A[i], b = B[i], c = i * 7;
+#pragma ccc for
+    for (int j = 1; j < B[i]; ++j) {
+#pragma ccc if
+        if ((c & 7) == 2) {
+            for (int m = 0; m < A[c]; ++m) b += j ^ (b & i);
+#pragma ccc if
+            if (j % 6 == 0 && b != 0) {
+                for (int h = 0; h < 20; ++h) a = a * 9 + (a >> 2 ^ j);
+                c = __popc(b - min(a, 9)) ^ A[a & 1023];
+                c -= A[j * a & 1023];
+                b ^= b;
+            }
+        }
+    }
+    out[i] = a ^ b + c;
+}
+"""
+
+
+@pytest.mark.slow
+def test_what_nvcc_copies_on_a_line_of_another_variable_is_told_by_what_computes_it(
+    tmp_path: Path,
+) -> None:
+    _, line = said(ZERO, tmp_path, Options(strategy=COLLECT))
+    assert line.startswith("k.cu:8:1: ")
+    assert ": mov.u32 " in line
+    assert '("b", k.cu:13, PTX line ' in line

@@ -41,7 +41,7 @@ def names_meant(asked: Inquiry) -> Sequence[str]:
     if topic is Topic.CARRIED and any(one.is_wide_sum for one in reason.shown[:1]):
         names = [*asked.suspects.wide_of(asked.at, names)]
     if topic is Topic.CARRIED:
-        names = [*as_proven(asked, names)]
+        names = _as_computed(asked, as_proven(asked, names), kind)
     if topic is Topic.HANDED and any("pred" in one.opcode.modifiers for one in reason.shown):
         names = _flags(asked) or names
     if topic is Topic.HANDED and any(one.opcode.name in _CHOOSING for one in reason.shown[:1]):
@@ -68,6 +68,19 @@ def as_proven(asked: Inquiry, names: Sequence[str]) -> Sequence[str]:
         return names
     suspects, by = asked.suspects, asked.proven[0]
     return [one for one in names if suspects.operation(asked.at, one, asked.places) == by] or names
+
+
+def _as_computed(asked: Inquiry, names: Sequence[str], kind: str) -> list[str]:
+    """Of what nvcc copies on any line, what the register holds as other lines tell that compute it,
+    if that is handed on; the names where they tell nothing else."""
+    first, functions = asked.reason.shown[:1], asked.functions
+    if not any(one.opcode.name == "mov" for one in first):
+        return [*names]
+    numbers = functions.lines_setting(first[0].target, asked.remark.kernel, by_copies=False)
+    lines = [span for span in map(asked.lines.of, numbers) if span]
+    held = asked.suspects.defined(asked.at, lines, kind)
+    is_other = len(held) == 1 and held[0] in asked.suspects.handed_on(asked.at)
+    return held if is_other and held[0] not in names else [*names]
 
 
 def names_told(asked: Inquiry) -> Sequence[str]:

@@ -65,6 +65,11 @@ class Shown:
         return self.opcode.name in ("add", "sub") and self.opcode.types[-1:] in (("s64",), ("u64",))
 
     @property
+    def target(self) -> str:
+        """Its first operand, which it sets if it sets a register."""
+        return self._parts[1]
+
+    @property
     def _keeps(self) -> bool:
         """Whether it makes the new value of a register of the old one."""
         _, target = self._parts
