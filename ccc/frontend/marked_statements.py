@@ -213,14 +213,23 @@ class MarkedStatements:
         ]
 
     def may_be_unrolled(self, at: Span, places: Sequence[Span]) -> Span | None:
-        """The line of the innermost loop inside a statement that has one of some lines and that no
-        pragma tells to be unrolled or not, of several the last ``for``."""
+        """The line of the innermost loop inside a statement, or in another function, that has one
+        of some lines and that no pragma tells how to unroll, of several the last ``for``."""
         placed = self._at(at)
-        every = list(updates.every(placed.statement, lambda n: n.type in LOOPS)) if placed else []
+        if placed is None:
+            return None
+        path, function = placed.statement, function_around(placed.statement)
         known = [one.statement for one in self._placement.placed]
-        inside = [one for one in every if one not in known and not self._is_unrolled(one)]
+        every = list(updates.every(self._placement.root, lambda node: node.type in LOOPS))
         for line in places:
-            found = [one for one in inside if self._spans(one, line)]
+            found = [one for one in every if self._spans(one, line) and not self._is_unrolled(one)]
+            found = [
+                one
+                for one in found
+                if one not in known
+                if path.start_byte <= one.start_byte < path.end_byte
+                or function_around(one) != function
+            ]
             found = [one for one in found if one.type == "for_statement"] or found
             if found:
                 return Span(*self._line_of(max(found, key=lambda one: one.start_byte)))

@@ -217,6 +217,14 @@ class Suspects(UpdatedVariables):
         on_line = [one for one in every if any(self._is_on(one, line) for line in places)]
         return [one for one in on_line if may_hold(kind, one)]
 
+    def without_value(self, at: Span, names: Iterable[str]) -> list[str]:
+        """Those of some variables and arrays that the iteration declares without a value."""
+        placed = self._at(at)
+        turn = self._placement.around(placed) if placed else None
+        found = uninitialised(placed.statement, turn, arrays=True) if placed else ()
+        unset = {*_texts(found)}
+        return [one for one in names if one.partition(".")[0] in unset]
+
     def set_behind(self, at: Span, name: str) -> Span | None:
         """Where the rest of the iteration sets a variable that nothing before it does."""
         placed = self._at(at)

@@ -45,3 +45,49 @@ def test_the_loop_is_named_that_nvcc_may_have_unrolled(tmp_path: Path) -> None:
     assert "; nvcc may have unrolled the loop of k.cu:17, with ways that no thread goes" in line
     assert line.endswith(f': put "{ROLLED}" before it [in k]')
     assert said(COPIES.replace("UNROLL", ROLLED), tmp_path, Options(strategy=COLLECT)) == []
+
+
+CALLED = """__device__ int folded(int x, int y, int i, const int *B) {
+    const int many = B[i & 1023];
+    UNROLL
+    for (int k = 1; k < many; ++k) {
+        x -= x;
+        x -= min(k, k);
+        x += k;
+        x -= ((__popc(y) >> 4) ^ (__popc(k) & y));
+    }
+    return x;
+}
+__global__ void k(const int *A, const int *B, int *out, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 64) {
+        int a = A[i], b = B[i], v = 0;
+#pragma ccc if
+        if (a > 3) {
+            int own[4] = {a ^ b, 1, 2, 5};
+            own[b & 3] += 5;
+            b += own[i & 3];
+            for (int j = 0; j < A[a]; ++j) {
+                int t = (a - v) & 15;
+#pragma ccc while
+                while (t > 0) {
+                    t -= 1 + (j * i & 1);
+                    v ^= i;
+                    v += folded(a, b, i, B);
+                }
+                atomicAdd(&out[b & 15], v);
+            }
+        }
+        out[i] = a ^ v;
+    }
+}
+"""
+
+
+def test_so_is_one_of_a_function_and_not_an_array_that_has_values(tmp_path: Path) -> None:
+    line, *_ = said(CALLED.replace("UNROLL", ""), tmp_path, Options(strategy=COLLECT))
+    assert " needs a value that the path computes (k.cu:4, PTX line " in line
+    assert "; nvcc may have unrolled the loop of k.cu:4, with ways that no thread goes" in line
+    assert f'put "{ROLLED}" before it' in line
+    lines = said(CALLED.replace("UNROLL", ROLLED), tmp_path, Options(strategy=COLLECT))
+    assert not any("needs a value" in one for one in lines)

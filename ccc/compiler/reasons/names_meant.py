@@ -181,7 +181,8 @@ def _unset(asked: Inquiry, kind: str) -> list[str]:
     that the path leaves to later iterations, what the iteration reads outside of it; or arrays."""
     carried = asked.suspects.names(asked.at, Topic.CARRIED, asked.places)
     outside = _read_outside(asked, carried, kind)
-    return outside or asked.suspects.names(asked.at, Topic.ARRAYS, asked.places)
+    arrays = asked.suspects.names(asked.at, Topic.ARRAYS, asked.places)
+    return outside or asked.suspects.without_value(asked.at, arrays)
 
 
 def _read_outside(asked: Inquiry, names: list[str], kind: str) -> list[str]:
