@@ -47,7 +47,7 @@ class ReconvergencePoint:
 
 def find_reconvergence(facts: Facts, loop: Loop) -> ReconvergencePoint | str:
     """Where to count the members of a loop, or the reason why that cannot be done."""
-    waiting = _waiting_before(facts, loop)
+    waiting = waiting_before(facts, loop)
     if waiting is not None:
         return _reason(facts, loop, set(), waiting)
     guards: list[tuple[str, str]] = []
@@ -181,7 +181,7 @@ def _reason(
     )
 
 
-def _waiting_before(facts: Facts, loop: Loop) -> Instruction | None:
+def waiting_before(facts: Facts, loop: Loop) -> Instruction | None:
     """Where lanes that are not through may wait for one that waits for them before the loop.
 
     Where all lanes meet in between, as the author has them do, nobody waits longer than he did.

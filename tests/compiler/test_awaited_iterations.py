@@ -92,3 +92,31 @@ def test_what_is_waited_for_is_shown_and_not_what_is_stored_beside_it(tmp_path: 
 @pytest.mark.parametrize(("enter", "leave"), ENTERED)
 def test_who_enters_a_critical_section_is_not(tmp_path: Path, enter: str, leave: str) -> None:
     assert lines(tmp_path, enter, leave) == []
+
+
+BEFORE = """__global__ void k(unsigned *lock, const float *x, float *y, int n) {
+    if (threadIdx.x % 32 == 0) while (atomicAdd(lock, 0) < blockIdx.x) { }
+    float r = x[threadIdx.x];
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 64) {
+#pragma ccc if
+        if (x[i] > 0.5f) { UPDATE }
+        y[i] = r;
+    }
+    if (threadIdx.x % 32 == 0) atomicAdd(lock, 1);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("update", "why"),
+    [
+        ("y[i + n] = logf(expf(x[i] + i) + sqrtf(i));", "lanes may wait for one another before"),
+        ("r = logf(r + x[i]) * 3;", 'needs a value that the path computes ("r", k.cu:7, '),
+    ],
+)
+def test_what_no_meeting_mends_is_told_before_that_lanes_have_to_meet(
+    update: str, why: str, tmp_path: Path
+) -> None:
+    (line,) = said(BEFORE.replace("UPDATE", update), tmp_path, Options(strategy=COLLECT))
+    assert why in line

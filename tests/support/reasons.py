@@ -21,8 +21,9 @@ FILES = (
 )
 CALLED = {
     **dict.fromkeys(
-        ("Refused", "HandedOn", "LoopBehind", "OutOfOrder", "TurnsDepend", "NotRepresentable"), 0
+        ("Refused", "HandedOn", "LoopBehind", "Needed", "OutOfOrder", "TurnsDepend"), 0
     ),
+    "NotRepresentable": 0,
     "_refuse_all": 1,
 }
 """What is called with a reason, and which argument that is."""

@@ -88,6 +88,10 @@ class HandedOn(Refused):
     """The next turn of a loop needs a value of the path, which tasks could take along."""
 
 
+class Needed(Refused):
+    """The next iteration, or the code after the loop, needs a value of the path."""
+
+
 def refuse_value_of_path(
     path: CheckedPath,
     culprit: Instruction,
@@ -124,7 +128,7 @@ def refuse_value_of_path(
         (setter := _updater(path, maker, culprit, facts)),
         reduction_hint(path, facts, setter),
     )
-    raise Refused(
+    raise Needed(
         "the next iteration, or the code after the loop, needs a value that the path computes"
         f"{at(told)}; {hint}"
     )

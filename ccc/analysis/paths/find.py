@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.carried_values import HandedOn
+from ccc.analysis.paths.carried_values import HandedOn, Needed
 from ccc.analysis.paths.carrying import carrying, which_to_remove
 from ccc.analysis.paths.continuation import choose_continuation, find_context
 from ccc.analysis.paths.followers import LoopBehind, find_followers, loops_in_rest
@@ -22,6 +22,7 @@ from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.leading_out import ALWAYS_LEAVES, LEAVES, how_to_stay
 from ccc.analysis.paths.left_alone import left_alone
 from ccc.analysis.paths.legality import (
+    MayWait,
     OutOfOrder,
     TurnsDepend,
     check_ends,
@@ -34,12 +35,12 @@ from ccc.analysis.paths.legality import (
 )
 from ccc.analysis.paths.locate import (
     annotated_loops,
+    branch_to,
     extent,
-    how_to_repeat,
     located,
     outer_first,
     those_on,
-    what_became,
+    why_none_is_left,
     without_first_turns,
 )
 from ccc.analysis.paths.model import (
@@ -71,7 +72,6 @@ from ccc.analysis.paths.unmarked_turns import (
 )
 from ccc.analysis.paths.waiting import check_waiting
 from ccc.errors import Span
-from ccc.ir.markers import WHOLE_KERNEL
 from ccc.ir.reannotated import Reannotated
 
 NOT_INLINED = "it is in a device function that was not inlined into its kernel"
@@ -166,6 +166,8 @@ class _Examination:
             tries = self._trials
             lost = tries.lost_in_order(path, self.found, self.facts) if tries else None
             return self.leave(path, Refused(refusal.without(lost)), loop)
+        except MayWait as refusal:
+            return self.leave(path, self._why_not_met(path, refusal), loop)
         except Refused as refusal:
             return self.leave(path, refusal, loop)
         for refine in self.refinements:
@@ -211,7 +213,7 @@ class _Examination:
         if not any(loop.header in self.loops for loop in around):
             check_trap(extent(path, self.facts), self.facts)
             check_ends(extent(path, self.facts), self.facts)
-            branch = _branch_to(path.entry, self.facts)
+            branch = branch_to(path.entry, self.facts)
             if any(branch in loop.loop.blocks for loop in self.loops.values()):
                 turn = next(loop for loop in self.facts.loops if branch in loop.blocks)
                 turns = (one for one in self.found if one.repeats and one.entry == turn.header)
@@ -223,7 +225,9 @@ class _Examination:
                     "no annotated loop is left around it, since it leaves the one that its switch "
                     f"lies in; {LEAVES}"
                 )
-            raise Refused(f"no annotated loop is left around it{self._why_none_is_left(path)}")
+            left = {one.marker for one in self.loops.values()}
+            why = why_none_is_left(path, self.found, left, self.facts)
+            raise Refused(f"no annotated loop is left around it{why}")
         collected = {other.entry: other.loop for other in self.collected if other.repeats}
         turn = around[0]
         loop = self.loops.get(turn.header) or collected.get(turn.header)
@@ -262,18 +266,6 @@ class _Examination:
         trial._trials = None
         return trial
 
-    def _why_none_is_left(self, path: FoundPath) -> str:
-        """What may have become of a loop that is none any more, and what to do."""
-        markers = [m for block in self.facts.function.blocks for m in block.markers]
-        loops = [one for one in markers if one.kind == "for"]
-        left = {one.marker for one in self.loops.values()}
-        gone = [one for one in loops if one not in left]
-        if not gone and any(one.kind in WHOLE_KERNEL for one in markers):
-            return ", since its kernel is left as it was"
-        if loops:
-            return what_became(gone or loops)
-        return f"; {how_to_repeat(path.marker, self.found, self.facts)}"
-
     def _other_cases_lie_in_a_loop(self, path: FoundPath) -> bool:
         """Whether it is a case, and other cases of its switch lie in an annotated loop."""
         return path.marker.kind == "case" and any(
@@ -294,6 +286,20 @@ class _Examination:
         if loop not in self._checked:
             self._checked[loop] = check_loop(loop, path, self.facts)
         return self._checked[loop]
+
+    def _why_not_met(self, path: FoundPath, waiting: MayWait) -> Refused:
+        """Why a path would be left if lanes did not wait before its loop, where that is for a value
+        that iterations hand on; else that they may wait."""
+        loops = (one for one in self.facts.loops if path.entry in one.blocks - {one.header})
+        if next(loops, None) != waiting.met.loop:
+            return waiting
+        try:
+            self._collectable(self._placed(path, waiting.met, waiting.met.loop))
+        except Needed as refusal:
+            return refusal
+        except Refused:
+            pass
+        return waiting
 
     def _placed(self, path: FoundPath, loop: AnnotatedLoop, turn: Loop) -> PlacedPath:
         """The path in its loop.
@@ -489,11 +495,3 @@ class _Examination:
         if checked.loop not in self._invariant_stores:
             self._invariant_stores[checked.loop] = InvariantStores(checked.loop.loop, self.facts)
         check_independence(checked, self._invariant_stores[checked.loop], self.facts)
-
-
-def _branch_to(label: str, facts: Facts) -> str:
-    """The block whose branch leads to a block, over none but jumps."""
-    above = facts.dominators.immediate(label)
-    while above is not None and len(set(facts.graph.successors(above))) == 1:
-        label, above = above, facts.dominators.immediate(above)
-    return above or label

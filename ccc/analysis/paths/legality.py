@@ -8,7 +8,7 @@ from typing import NoReturn, TypeAlias
 
 from ccc.analysis.callees import allocates, called, callee
 from ccc.analysis.cfg import EXIT
-from ccc.analysis.convergence import find_reconvergence
+from ccc.analysis.convergence import ReconvergencePoint, find_reconvergence, waiting_before
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.carried_values import as_while, hands_on
 from ccc.analysis.paths.invariant_stores import InvariantStores
@@ -71,8 +71,23 @@ def check_loop(found: FoundLoop, path: FoundPath, facts: Facts) -> AnnotatedLoop
             register_at(accumulator, target, facts)
     outcome = find_reconvergence(facts, found.loop)
     if isinstance(outcome, str):
-        raise Refused(outcome)
+        is_waited = waiting_before(facts, found.loop) is not None
+        raise MayWait(outcome, found) if is_waited else Refused(outcome)
     return AnnotatedLoop(found.marker, found.loop, found.accumulators, outcome)
+
+
+class MayWait(Refused):
+    """Lanes may wait for one another before a loop, unless its author has them meet in between.
+
+    Args:
+        reason: the message.
+        found: the loop.
+    """
+
+    def __init__(self, reason: str, found: FoundLoop):
+        super().__init__(reason)
+        self.met = AnnotatedLoop(found.marker, found.loop, found.accumulators, ReconvergencePoint())
+        """The loop as it would be if he had."""
 
 
 def _what_can_be_done(instruction: Instruction) -> int:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
@@ -17,7 +17,7 @@ from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path, PathK
 from ccc.analysis.paths.reductions import find_groups, find_reductions
 from ccc.analysis.stray_markers import is_stray
 from ccc.errors import Span
-from ccc.ir.markers import ARMS, UNROLLS, Marker
+from ccc.ir.markers import ARMS, UNROLLS, WHOLE_KERNEL, Marker
 
 NO_LOOP = "no loop is left here"
 INNER_LOOPS = ("while", "variable", "recursion")
@@ -209,3 +209,33 @@ def needs_no_tasks(turn: Loop, outer: Loop, facts: Facts) -> bool:
 def _is_passed_by(loop: Loop, facts: Facts) -> bool:
     """Whether it could not be an annotated loop, since the lanes in it cannot be counted."""
     return isinstance(find_reconvergence(facts, loop), str)
+
+
+def branch_to(label: str, facts: Facts) -> str:
+    """The block whose branch leads to a block, over none but jumps."""
+    above = facts.dominators.immediate(label)
+    while above is not None and len(set(facts.graph.successors(above))) == 1:
+        label, above = above, facts.dominators.immediate(above)
+    return above or label
+
+
+def why_none_is_left(
+    path: FoundPath, found: Sequence[FoundPath], left: Collection[Marker], facts: Facts
+) -> str:
+    """What may have become of an annotated loop around a path that is none any more, and what to
+    do.
+
+    Args:
+        path: the path.
+        found: all of them.
+        left: the markers of the annotated loops that are there.
+        facts: the function's analyses.
+    """
+    markers = [m for block in facts.function.blocks for m in block.markers]
+    loops = [one for one in markers if one.kind == "for"]
+    gone = [one for one in loops if one not in left]
+    if not gone and any(one.kind in WHOLE_KERNEL for one in markers):
+        return ", since its kernel is left as it was"
+    if loops:
+        return what_became(gone or loops)
+    return f"; {how_to_repeat(path.marker, found, facts)}"
