@@ -113,3 +113,40 @@ def test_flatten_is_not_named_where_all_lanes_go_round_as_often(
     line, *_ = said(ALIKE.replace("LAST", last), tmp_path, Options(strategy=COLLECT))
     assert "(an array of the thread's own)" in line
     assert ("strategy(flatten)" in line) == is_named
+
+
+NESTED = """__global__ void k(const int *__restrict__ a, const int *__restrict__ b, int *y, int n) {
+#pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        int s = a[i];
+#pragma ccc if prob(0.3)
+        if (s > 70) {
+#pragma ccc for variable
+            for (int k = 0; k < b[i]; ++k) {
+#pragma ccc if prob(0.1)
+                if (a[(i + k) & 4095] < 10) {
+                    int t = a[(i * k) & 4095];
+#pragma ccc while
+                    while (t > 1) {
+                        t = t & 1 ? (t >> 2) : t >> 1;
+                        s += t;
+                        if (s == 12345) break;
+                    }
+                } else if (a[(i + k) & 4095] > 95) s -= 3;
+                else {
+#pragma ccc if
+                    if (k & 1) s += __popc(k * s);
+                }
+            }
+            y[i] = s;
+        } else y[i] = 1;
+    }
+}
+"""
+
+
+def test_the_loop_is_named_that_is_flattened_in_the_end(tmp_path: Path) -> None:
+    lines = said(NESTED, tmp_path, Options(strategy="flatten"))
+    flattened = [line for line in lines if "that was flattened" in line]
+    assert len(flattened) > 3
+    assert all(" (that on line 7)" in line for line in flattened)
