@@ -120,3 +120,36 @@ def test_what_no_meeting_mends_is_told_before_that_lanes_have_to_meet(
 ) -> None:
     (line,) = said(BEFORE.replace("UPDATE", update), tmp_path, Options(strategy=COLLECT))
     assert why in line
+
+
+MARCH = """__global__ void k(const int *x, int *size, long long *key, float *y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int at[3] = {x[i], x[i + 1], x[i + 2]};
+        float t[3] = {0, 0.5f, 0.25f};
+        bool found = false;
+        while (t[0] < 99 && t[1] < 99 && t[2] < 99) {
+            int axis = t[0] < t[1] ? (t[0] < t[2] ? 0 : 2) : (t[1] < t[2] ? 1 : 2);
+            if (axis == 0) { t[0] += 1; at[0]++; }
+            else if (axis == 1) { t[1] += 1; at[1]++; }
+            else { t[2] += 1; at[2]++; }
+            for (int j = 0; j < *size; ++j)
+                if (key[j] == at[0] * 64 + at[1] * 8 + at[2]) found = true;
+            if (found) break;
+        }
+#pragma ccc if
+        if (found) {
+            float w = t[0];
+            for (int j = 0; j < 20; ++j) w = sqrtf(w + j);
+            y[i] = w;
+            *size = 3;
+        }
+    }
+}
+"""
+
+
+def test_of_plain_loads_it_is_not_said_for_certain_that_lanes_wait(tmp_path: Path) -> None:
+    (line,) = said(MARCH, tmp_path, Options(strategy=COLLECT))
+    assert ": lanes may wait (" in line
+    assert "; nothing tells that the loop in which they read that ends otherwise: remove" in line

@@ -93,10 +93,13 @@ def _check_event(spin: Spin, path: CheckedPath, facts: Facts) -> None:
     if path.entry not in path.loop.loop.behind(spin.blocks, facts.graph) - path.blocks:
         _check_draws(spin, path, facts)
     there = "" if spin.poll.effects & Effect.CALL else at(ending)  # of all that a call may look at
+    wait, why = "wait", "iterations that wait for one another are not independent"
+    if not spin.anew:  # as who marches on by one of several sums does not
+        wait, why = "may wait", "nothing tells that the loop in which they read that ends otherwise"
     raise Refused(
-        f"lanes wait{at(_likely(spin, ending, facts))} until another iteration has written "
-        f"there{there}, whose task may be set aside; iterations that wait for one another are "
-        f"not independent: remove the annotation{_way_out_if_apart(spin.poll, spin, path, facts)}"
+        f"lanes {wait}{at(_likely(spin, ending, facts))} until another iteration has written "
+        f"there{there}, whose task may be set aside; {why}: remove the annotation"
+        f"{_way_out_if_apart(spin.poll, spin, path, facts)}"
     )
 
 
