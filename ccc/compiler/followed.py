@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from ccc.analysis.paths.carried_values import AS_WHILE
 from ccc.analysis.paths.locate import on_line, those_on
 from ccc.analysis.paths.unmarked_turns import mark_instead
-from ccc.compiler.advice import parts_of
+from ccc.compiler.advice import parts_of, with_rest
 from ccc.compiler.other_arms import LEAVE_IT
 from ccc.compiler.removal import is_removal
 from ccc.compiler.said import Remarks
@@ -411,10 +411,12 @@ def _text(remark: Remark) -> str:
 
 
 def _with_way_out(remark: Remark, way: str | None) -> Remark:
-    """The remark with another way out, if there is one, in place of what it says."""
+    """The remark with another way out, if there is one, in place of what it says; not of another
+    strategy, which may serve all the same."""
     if way is None:
         return remark
-    told = f"{parts_of(_text(remark))[0]}; {way}"
+    head, _, said = parts_of(_text(remark))
+    told = f"{head}; {with_rest(way, said)}"
     return replace(remark, reason=told) if remark.reason else replace(remark, advice=told)
 
 

@@ -4,19 +4,14 @@ can remove it for the one alone, and an arm that is short needs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ccc.analysis.facts import Facts
 from ccc.analysis.paths.continuation import TOO_SHORT
-from ccc.analysis.paths.locate import extent
 from ccc.analysis.paths.model import LeftPath
-from ccc.compiler.advice import parts_of
 from ccc.compiler.removal import without_removal
 from ccc.diagnostics import without_idle_copies
-from ccc.passes.choice.work import work_of_blocks
 from ccc.passes.strategies.leave import LEAVE
-from ccc.passes.thresholds import TOO_FEW
 from ccc.pipeline import PathRecord, Record
 from ccc.remark import SERVES, Remark, of_arm
 
@@ -35,49 +30,15 @@ def short_ones_need_nothing(
         remarks: what is to be said of each.
     """
     both = zip(records, remarks, strict=True)
-    short = [remark for record, remark in both if remark.reason and _is_short(record)]
+    short = [remark for record, remark in both if remark.reason and is_short(record)]
     others = [one for one in remarks if one not in short]
     for remark in remarks:
         told = _of_short(remark, others) if remark in short else None
         yield replace(remark, reason=None, strategy=LEAVE.name, advice=told) if told else remark
 
 
-def in_vain_by_default(
-    records: Sequence[Record], remarks: Sequence[Remark], untouched: Callable[[], Facts]
-) -> Iterator[Remark]:
-    """The remarks, where nobody insists; of a short path nothing is advised after which it would be
-    left as too short.
-
-    Args:
-        records: the annotations of a kernel.
-        remarks: what is to be said of each.
-        untouched: gives the analyses of the kernel as it was, in which what is left was found.
-    """
-    for record, remark in zip(records, remarks, strict=True):
-        told = remark.reason or ""
-        if not told or remark.is_asked:
-            yield remark
-            continue
-        ends = told.endswith(f"; else {TOO_SHORT}") and _is_short(record)
-        is_vain = ends or _has_too_few(record, untouched)
-        yield replace(remark, reason=f"{parts_of(told)[0]}; {TOO_SHORT}") if is_vain else remark
-
-
-def _has_too_few(record: Record, untouched: Callable[[], Facts]) -> bool:
-    """Whether a branch in an annotated loop has so few instructions that no lanes make it gain."""
-    path = record.path if isinstance(record, PathRecord) else None
-    if not isinstance(path, LeftPath) or path.repeats or path.loop is None:
-        return False
-    facts = untouched()
-    if path.entry not in facts.blocks:  # it lies in a function that a pass has inlined
-        return False
-    blocks = extent(path, facts) & path.loop.loop.blocks
-    if any(one.header in blocks for one in facts.loops):
-        return False
-    return work_of_blocks(blocks, facts, path.entry).instructions < TOO_FEW
-
-
-def _is_short(record: Record) -> bool:
+def is_short(record: Record) -> bool:
+    """Whether it is of a path that its lane had better do itself."""
     path = record.path if isinstance(record, PathRecord) else None
     return isinstance(path, LeftPath) and path.is_short
 

@@ -13,7 +13,9 @@ _ALONE = re.compile(
     r"(?:it is too short to gain anything: )?"
     r"remove (?:this|the) annotation(?:, too)?(?::[^;]*|, or tell [^;]*)?"
 )
-_AMONG_OTHERS = re.compile(rf"(?:{TOO_SHORT}|remove (?:the|this) annotations?)(?=$|; )")
+_AMONG_OTHERS = re.compile(
+    rf"(?:{TOO_SHORT}|remove (?:the|this) annotations?(?:: at best [^;]*)?)(?=$|; )"
+)
 _OF_OTHERS = re.compile(
     r"remove (?:that|those) on lines? \d+(?:(?:, | and )\d+)*(?!\d|(?:, | and )\d| of )"
 )

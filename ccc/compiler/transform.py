@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from ccc.analysis.facts import Facts
 from ccc.analysis.paths.locate import INNER_LOOPS
 from ccc.compiler.advice import advised
+from ccc.compiler.in_vain import in_vain_by_default
 from ccc.compiler.loops_left import loops_around, with_ways_out
 from ccc.compiler.module import ModuleContext
-from ccc.compiler.other_arms import in_vain_by_default, short_ones_need_nothing, with_others_in_mind
+from ccc.compiler.other_arms import short_ones_need_nothing, with_others_in_mind
 from ccc.compiler.outcome import FunctionOutcome, Outcomes
 from ccc.compiler.requests import Requests
 from ccc.diagnostics import complaints
@@ -279,9 +279,9 @@ class _Rewriting:
             kernel,
         )
 
-    def _untouched(self, piece: FunctionText, kernel: Kernel, is_new: bool) -> Facts:
-        """The analyses of a kernel as it was before the passes."""
-        return self.context.prepare(piece, frozenset(), {}).facts if is_new else kernel.facts
+    def _untouched(self, piece: FunctionText, kernel: Kernel, is_new: bool) -> Kernel:
+        """A kernel as it was before the passes."""
+        return self.context.prepare(piece, frozenset(), {}) if is_new else kernel
 
     def _with_blocks(self, piece: FunctionText, ran: Ran) -> Ran:
         """The same with each launched block running its own, where nothing needs more of them."""

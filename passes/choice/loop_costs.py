@@ -34,6 +34,12 @@ class LoopCosts:
     short_at_worst: LoopCost
     worst_if_short: LoopCost
 
+    @property
+    def every(self) -> tuple[LoopCost, ...]:
+        """All cases."""
+        cases = (self.expected, self.worst, self.short, self.short_at_worst, self.worst_if_short)
+        return tuple(dict.fromkeys(cases))
+
     @staticmethod
     def of(loop: AnnotatedLoop, paths: Sequence[Path], kernel: Kernel) -> LoopCosts:
         """Those of some paths of a loop."""

@@ -256,7 +256,7 @@ __global__ void steps(const unsigned char *in, int len, unsigned char *out) {
         unsigned char v = *p;
         #pragma ccc if
         if (v > 200) {
-            for (int k = 0; k < 50; ++k) v = v * 5 + in[v];
+            for (int k = 0; k < 50; ++k) v = v * 5 + (v >> 1);
             p += v & 3;
         }
         out[p++ - in] = v;
@@ -340,7 +340,7 @@ __global__ void __launch_bounds__(128) fetch(const float *x, float *y, int *next
         if (i >= n) break;
         float v = x[i];
         #pragma ccc while
-        while (v < 100) v = v * 1.5f + x[(int)v];
+        while (v < 100) { LONG v = v * 1.5f + sqrtf(v); }
         for (int k = 0; k < (int)v; ++k) y[i] += k;
     }
 }
@@ -350,7 +350,7 @@ __global__ void decoded(const unsigned char *in, int len, int *out) {
     for (int p = threadIdx.x * len; p < (threadIdx.x + 1) * len;) {
         unsigned char v = in[p]; int more = 1;
         #pragma ccc if
-        if (v > 200) { LONG v = v * 5 + in[v]; more = v & 3; }
+        if (v > 200) { LONG v = v * 5 + (v >> 1); more = v & 3; }
         n++; p += more;
     }
     out[threadIdx.x] = n;

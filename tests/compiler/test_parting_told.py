@@ -149,7 +149,8 @@ def test_what_a_path_leads_to_it_asks_for_too(tmp_path: Path) -> None:
 def test_what_each_turn_makes_can_be_asked_for_behind_the_loop_alone(tmp_path: Path) -> None:
     source = RANKS.replace("e += 32) s += x[e];", "e += 32) SHUFFLE").replace("ADD", "y[v] = s;")
     shuffle = "s += __shfl_xor_sync(0xffffffff, x[e] > 1 ? e : 3, 1);"
-    (line,) = said(source.replace("FIRST", "warp").replace("SHUFFLE", shuffle), tmp_path, Options())
+    source = source.replace("FIRST", "warp").replace("SHUFFLE", shuffle)
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
     assert "there is a warp-collective in the annotated loop (k.cu:8, PTX line " in line
     assert "; it asks for what the path makes: store that, " in line
 

@@ -1,0 +1,50 @@
+"""By default nothing is advised for a path that would gain nothing once that is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = [pytest.mark.usefixtures("few_headers"), pytest.mark.slow]
+
+WALK = """
+__global__ void k(const int *start, const int *next, float *out, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float x = start[i];
+        #pragma ccc while
+        for (int j = start[i]; j > 0; j = next[j]) {
+            if (j == n) return;
+            x += WORK;
+        }
+        out[i] = x;
+    }
+}
+"""
+
+
+@pytest.mark.usefixtures("all_headers")
+def test_a_loop_that_gains_nothing_at_best_is_to_be_left(tmp_path: Path) -> None:
+    """Though what is in its way could be mended."""
+    short = WALK.replace("WORK", "1")
+    (line,) = said(short, tmp_path, Options())
+    assert "jumps out of the annotated loop" in line
+    assert "; remove the annotation: at best it would be 0.9" in line
+    assert "; or ask for strategy(flatten), in which each lane keeps" in line
+    (line,) = said(short, tmp_path, Options(strategy=COLLECT))
+    assert "; leave its loop by break" in line
+    (line,) = said(WALK.replace("WORK", "sinf(x * j) * expf(x)"), tmp_path, Options())
+    assert "; leave its loop by break" in line
+
+
+def test_copies_of_which_one_may_gain_are_told_what_to_do(tmp_path: Path) -> None:
+    both = WALK.replace("__global__ void k", "template <int N> __device__ void walk")
+    both = both.replace("x += WORK;", "if (N) x += sinf(x * j) * expf(x + j); else x += 1;")
+    kernel = "__global__ void k(const int *start, const int *next, float *out, int n) {\n"
+    both += f"{kernel}    walk<0>(start, next, out, n);\n    walk<1>(start, next, out, n);\n}}\n"
+    (line,) = (one for one in said(both, tmp_path, Options()) if "jumps out" in one)
+    assert "at best" not in line
