@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ccc.errors import Span
 from ccc.frontend import updates
+from ccc.frontend.classes import beside
 from ccc.frontend.deciding import asks_for, compared, decides
 from ccc.frontend.lambdas import LAMBDA
 from ccc.frontend.leaving import is_only_jump, jump_out_of
@@ -214,7 +215,10 @@ class MarkedStatements:
 
     def may_be_unrolled(self, at: Span, places: Sequence[Span]) -> Span | None:
         """The line of the innermost loop inside a statement, or in another function, that has one
-        of some lines and that no pragma tells how to unroll, of several the last ``for``."""
+        of some lines and that no pragma tells how to unroll, of several the last ``for``.
+
+        None of a method's loops, by which members may be meant that its constructor sets no value.
+        """
         placed = self._at(at)
         if placed is None:
             return None
@@ -227,8 +231,7 @@ class MarkedStatements:
                 one
                 for one in found
                 if one not in known
-                if path.start_byte <= one.start_byte < path.end_byte
-                or function_around(one) != function
+                if path.start_byte <= one.start_byte < path.end_byte or _in_another(one, function)
             ]
             found = [one for one in found if one.type == "for_statement"] or found
             if found:
@@ -286,3 +289,9 @@ def _is_called(name: Node) -> bool:
         name = name.parent
     around = name.parent
     return around is not None and around.child_by_field_name("function") == name
+
+
+def _in_another(loop: Node, function: Node | None) -> bool:
+    """Whether a loop stands in another function than some one that is no method."""
+    around = function_around(loop)
+    return around is not None and around != function and not beside(around)

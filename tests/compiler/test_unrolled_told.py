@@ -91,3 +91,41 @@ def test_so_is_one_of_a_function_and_not_an_array_that_has_values(tmp_path: Path
     assert f'put "{ROLLED}" before it' in line
     lines = said(CALLED.replace("UNROLL", ROLLED), tmp_path, Options(strategy=COLLECT))
     assert not any("needs a value" in one for one in lines)
+
+
+METHOD = """struct Least {
+    float *keys, most;
+    int many, at, size;
+    __device__ Least(float *keys, int many) : keys(keys), many(many), size(0) {}
+    __device__ void add(float key) {
+        if (size < many) {
+            keys[size] = key;
+            if (size == 0 || key > most) { most = key; at = size; }
+            size++;
+        } else {
+#pragma ccc if
+            if (key < most) {
+                keys[at] = key;
+                most = key;
+                for (int k = 0; k < many; ++k) if (keys[k] > most) { most = keys[k]; at = k; }
+            }
+        }
+    }
+};
+__global__ void k(const float *x, float *keys, int n, int many) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 64) {
+        Least least(keys + i * many, many);
+#pragma ccc while
+        for (int j = 0; j < n; ++j) {
+            float d = x[j] - x[i];
+            least.add(d * d);
+        }
+    }
+}
+"""
+
+
+def test_a_member_without_a_value_is_no_matter_of_a_loop_of_its_method(tmp_path: Path) -> None:
+    line, _ = said(METHOD, tmp_path, Options(strategy=COLLECT))
+    assert "; it may be uninitialised: declare the variable in the loop, or give it a value" in line
