@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import chain, product
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from ccc.analysis.paths.carried_values import AS_WHILE
+from ccc.analysis.paths.carried_values import AS_WHILE, REDUCTION_HINT, UNINITIALISED
 from ccc.analysis.paths.locate import on_line, those_on
 from ccc.analysis.paths.unmarked_turns import mark_instead
 from ccc.compiler.advice import parts_of, with_rest
@@ -47,6 +47,9 @@ _BY_FLATTENED = re.compile(
     r"\((?:that|for the loop) on line (\d+)\)"
 )
 _IN_ANOTHER = re.compile(rf"{IN_ITSELF} \(that on line (\d+)\)")
+
+_OF_TURNS = (REDUCTION_HINT, UNINITIALISED)
+"""What is advised of values that turns may hand on, where nothing is known of them."""
 
 Places = frozenset[Span]
 """Where annotations stand."""
@@ -254,6 +257,8 @@ class _Follower:
         if is_lost or any(AS_WHILE in _text(one) for one in mine):  # that way is asked for, too
             return _InVain(_OTHERWISE)
         lasting = [one for one in mine if not (_is_to_go(one) or one.gains_nothing)]
+        if any(_hands_on(one, way) for one in lasting):
+            lasting = [one for one in lasting if parts_of(_text(one))[2] not in _OF_TURNS]
         if not mine or any(one.applied or one.advice for one in lasting):
             return None
         if lasting:
@@ -381,6 +386,12 @@ def _concerns(remark: Remark, place: Span, way: Reannotated) -> bool:
     """Whether it is of a path, or of what is annotated in its place."""
     is_instead = place in way.without
     return is_supposed(remark.position) if is_instead else remark.position == place
+
+
+def _hands_on(remark: Remark, way: Reannotated) -> bool:
+    """Whether turns of loops that were to be marked "ccc for" are not independent: they hand on a
+    value that is no accumulator of a known operation."""
+    return bool(way.entered) and parts_of(_text(remark))[2] == REDUCTION_HINT
 
 
 def _left(remarks: Sequence[Remark]) -> Places:

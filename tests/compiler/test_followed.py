@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from ccc.analysis.paths.carried_values import AS_WHILE
+from ccc.analysis.paths.carried_values import AS_WHILE, UNINITIALISED
 from ccc.compiler.followed import as_it_came, followed
 from ccc.compiler.said import Remarks
 from ccc.errors import Span
@@ -15,6 +15,7 @@ from ccc.ir.markers import Marker
 from ccc.ir.reannotated import Reannotated, supposed
 from ccc.remark import Remark
 
+UNSET = f"needs it; {UNINITIALISED}"
 REMOVE = "poor; remove the annotation"
 WHILE = Reannotated(marked={"LOOP": "while"})
 VARIABLE = Reannotated(marked={"LOOP": "variable"})
@@ -187,6 +188,18 @@ def test_a_loop_that_serves_alone_is_to_be_marked_in_place_of_a_path() -> None:
     )
     open_ = replace(inner, advice="fair; tell with a profile", details={"considered": {"merge": 2}})
     assert told([refusal], {both: [outer, open_, left(1, "fair; tell")]}) == [refusal.reason]
+
+
+def test_turns_that_hand_on_what_no_reduction_is_of_are_not_independent() -> None:
+    """As is said of one of their copies that was not to be marked."""
+    whole = Reannotated(marked={"LOOP": "for"}, entered={"LOOP": ["ABOVE"]})
+    remarks = [refused(1, 'in a loop; mark it "ccc for"', whole), refused(1, UNSET)]
+    carried = "needs it; if the loop only adds it up, say so on the loop: reduction(+: variable)"
+    vain = "remove this annotation: with others, too, nothing would be gained by it"
+    later = {whole: [refused(1, carried), refused(1, UNSET)]}
+    assert told(remarks, later) == [f"in a loop; {vain}", f"needs it; {vain}"]
+    summed = carried.replace("variable", "%r1")
+    assert told(remarks, {whole: [refused(1, summed)]})[0] == 'in a loop; mark it "ccc for"'
 
 
 def test_copies_are_advised_nothing_by_which_others_would_be_lost() -> None:

@@ -78,6 +78,7 @@ TO_READ_BEHIND = (
 """The same of what would be one by a clause, for the place."""
 
 SET_IN_LOOP = "declare the variable in the loop, or give it a value there"
+UNINITIALISED = f"it may be uninitialised: {SET_IN_LOOP}"
 
 AS_WHILE = 'mark that loop "ccc while"'
 
@@ -474,7 +475,7 @@ def _unset_hint(path: CheckedPath, facts: Facts) -> tuple[Instruction, str] | No
     for register in sorted(written & facts.liveness.live_in(loop.header), key=lambda r: r.name):
         if not any(facts.reaching.bottom_mask(label, register) for label in before):
             writes = [i for i in instructions_of(path.blocks, facts) if register in i.defined()]
-            return writes[-1], f"it may be uninitialised: {SET_IN_LOOP}"
+            return writes[-1], UNINITIALISED
     return None
 
 
