@@ -41,6 +41,30 @@ def test_a_loop_that_gains_nothing_at_best_is_to_be_left(tmp_path: Path) -> None
     assert "; leave its loop by break" in line
 
 
+ARMS = """
+__global__ void k(const float *x, float *y, const unsigned short *kind, int n) {
+    float loss = 0;
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        #pragma ccc if
+        if (kind[i] == i % 7) { loss -= x[i] >= 1e-10f ? WORK : 2.f; y[i] = x[i] - 1; }
+        else if (kind[i] == n) y[i] = 0;
+        else y[i] = 3 * y[i];
+    }
+    atomicAdd(y, loss);
+}
+"""
+
+
+@pytest.mark.usefixtures("all_headers")
+def test_arms_are_looked_at_together(tmp_path: Path) -> None:
+    """Also where one of them could be collected."""
+    lines = said(ARMS.replace("WORK", "__logf(x[i])"), tmp_path, Options())
+    assert "; remove the annotation: at best it would be " in lines[0]
+    lines = said(ARMS.replace("WORK", "expf(sinf(x[i])) * cosf(x[i])"), tmp_path, Options())
+    assert "; if the loop only adds it up, say so" in lines[0]
+
+
 def test_copies_of_which_one_may_gain_are_told_what_to_do(tmp_path: Path) -> None:
     both = WALK.replace("__global__ void k", "template <int N> __device__ void walk")
     both = both.replace("x += WORK;", "if (N) x += sinf(x * j) * expf(x + j); else x += 1;")
