@@ -10,6 +10,7 @@ from ccc.analysis.paths.locate import extent
 from ccc.analysis.paths.model import LeftPath
 from ccc.compiler.advice import parts_of, with_rest
 from ccc.compiler.other_arms import is_short
+from ccc.compiler.removal import is_removal
 from ccc.errors import Span
 from ccc.passes.choice.at_best import at_best
 from ccc.passes.choice.work import work_of_blocks
@@ -40,6 +41,8 @@ def in_vain_by_default(
         most = priced[remark.position]
         if _is_open(remark) and _is_too_short(record, remark, untouched):
             yield replace(remark, reason=f"{head}; {TOO_SHORT}")
+        elif is_removal(way_out):
+            yield remark
         elif _is_open(remark) and most is not None and round(most, 2) < GAIN:
             yield replace(remark, reason=f"{head}; {with_rest(AT_BEST.format(most), way_out)}")
         else:

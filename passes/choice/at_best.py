@@ -31,7 +31,7 @@ def at_best(left: Sequence[LeftPath | Path], kernel: Kernel) -> float | None:
         None where that is not known: of paths that lie in a loop inside the annotated one, or in
         no loop.
     """
-    paths = [_as_if(one, kernel.facts) if isinstance(one, LeftPath) else one for one in left]
+    paths = [_as_if(one, kernel.facts) for one in left]
     known = [one for one in paths if one is not None]
     if not known or len(known) < len(paths):
         return None
@@ -62,13 +62,13 @@ def _names(paths: Sequence[Path], loop: AnnotatedLoop, facts: Facts) -> list[str
     return [one.name for one in able if one.name in ARMS]
 
 
-def _as_if(left: LeftPath, facts: Facts) -> Path | None:
-    """The path as if nothing was in its way, and its tasks took nothing along and left all that
+def _as_if(left: LeftPath | Path, facts: Facts) -> Path | None:
+    """A path as if nothing was in its way, and its tasks took nothing along and left all that
     follows to their lanes."""
-    found = left.loop
-    if found is None:
-        return None
-    around = found.loop
+    found, loops = left.loop, {one.header: one for one in facts.loops}
+    if found is None or left.entry not in facts.blocks or found.loop.header not in loops:
+        return None  # it, or its loop, is what a pass has made
+    around = loops[found.loop.header]
     inside = [one for one in facts.loops if one.header in around.blocks - {around.header}]
     own = next((one for one in inside if one.header == left.entry), None)
     if any(left.entry in one.blocks for one in inside if one is not own or not left.repeats):

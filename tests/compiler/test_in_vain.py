@@ -72,3 +72,35 @@ def test_copies_of_which_one_may_gain_are_told_what_to_do(tmp_path: Path) -> Non
     both += f"{kernel}    walk<0>(start, next, out, n);\n    walk<1>(start, next, out, n);\n}}\n"
     (line,) = (one for one in said(both, tmp_path, Options()) if "jumps out" in one)
     assert "at best" not in line
+
+
+BESIDE = """
+__global__ void __launch_bounds__(64)
+k(const unsigned *__restrict__ a, unsigned *__restrict__ y, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        unsigned s = a[i], c = 0;
+        #pragma ccc while
+        while ((s >> 27) > 5 && c < 10) {
+            s = s * 1664525u + 1013904223u;
+            ++c;
+            #pragma ccc while
+            for (unsigned j = 0; j < a[c] % 9; ++j) s ^= a[j];
+        }
+        c = 0;
+        #pragma ccc while strategy(merge)
+        while ((s >> 27) > 2 && c < 18) {
+            s = s * 1664525u + 1013904223u;
+            ++c;
+            if (a[(i * 11 + 10) & 255] * 2654435761u >> 29 < 4u) y[i * 3] ^= 7;
+        }
+        y[i * 3 + 2] += s;
+    }
+}
+"""
+
+
+def test_what_passes_have_made_is_not_looked_for_in_the_kernel_as_it_was(tmp_path: Path) -> None:
+    first, inner = said(BESIDE, tmp_path, Options())
+    assert "; remove that on line 11, or split the annotated loop in two" in first
+    assert inner.endswith("; remove this annotation [in k]")
