@@ -358,10 +358,10 @@ def _with_loop(remark: Remark, header: str, kinds: Iterable[str]) -> Remark:
     """The remark of a path in a loop that is to be marked in its place, where that may be another
     one than is told."""
     ends = next((one.ends for one in remark.ways if header in one.ends), {})
-    told = parts_of(_text(remark))[0]
+    head, _, said = parts_of(_text(remark))
     if ends:
-        told = told.replace(next(iter(ends.values())), ends[header])
-    return replace(remark, reason=f"{told}; {mark_instead(kinds)}")
+        head = head.replace(next(iter(ends.values())), ends[header])
+    return replace(remark, reason=f"{head}; {with_rest(mark_instead(kinds), said)}")
 
 
 def _alone_served(place: Span, way: Reannotated, heard: Iterable[Remark]) -> str | None:
