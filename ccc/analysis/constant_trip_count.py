@@ -47,6 +47,46 @@ def _trip_count(loop: Loop, facts: Facts) -> int | None:
     return MOST
 
 
+def goes_once(loop: Loop, facts: Facts) -> bool:
+    """Whether no second turn of a loop begins, as of one from any ``i`` to ``i + 1``: what is
+    compared is the same value."""
+    (latch, *others) = loop.latches
+    branch = facts.blocks[latch].terminator if latch in facts.blocks else None
+    stays = [to for to in facts.graph.successors(latch) if to in loop.blocks]
+    if others or branch is None or branch.guard is None or stays != [loop.header]:
+        return False
+    steps = _steps(branch.guard.register, latch, loop, facts)
+    every = steps[0] if steps else []
+    place = next((n for n, one in enumerate(every) if one.name == "setp"), None)
+    if place is None:
+        return False
+    test, made = every[place], {r for one in every[:place] for r in one.defined()}
+    if not made.isdisjoint(test.used()):
+        return False
+    first, second = (_begins_as(one, loop, facts) for one in test.operands[1:])
+    holds = RELATIONS[test.modifiers[0]](0, 0)
+    return first is not None and first == second and holds != stays_if(branch, loop)
+
+
+def _begins_as(operand: Operand, loop: Loop, facts: Facts) -> Register | None:
+    """The register, with one value all the time, that is the first value of another in a loop."""
+    if not isinstance(operand, Register):
+        return None
+    if not facts.written_in(loop.blocks, operand):
+        return operand
+    begins = facts.begins(loop, operand) or ()
+    move = begins[0].instruction if len(begins) == 1 else None
+    source = move.operands[1] if move is not None and move.name == "mov" else None
+    if move is None or move.guard is not None or not isinstance(source, Register):
+        return None
+    made = [one for _, one in facts.written_in(facts.blocks, source)]
+    dominates, home = facts.dominators.dominates, facts.homes[move]
+    is_kept = len(made) == 1 and facts.homes[made[0]] not in loop.blocks
+    # Then no way leads from where it is made to the loop but by the move.
+    is_moved = is_kept and facts.homes[made[0]] != home and dominates(facts.homes[made[0]], home)
+    return source if is_moved and dominates(home, loop.header) else None
+
+
 def only_exit(loop: Loop, facts: Facts) -> Instruction | None:
     """The branch by which alone a loop ends, which each iteration comes to, once."""
     sources = {source for source, _ in loop.exits(facts.graph)}

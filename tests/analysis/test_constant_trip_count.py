@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ccc.analysis.constant_trip_count import MOST, trip_count
+from ccc.analysis.constant_trip_count import MOST, goes_once, trip_count
+from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.comparisons import separate_comparisons
 from ccc.parse import parse_function, parse_module
@@ -31,13 +32,17 @@ STEP = "add.s32 %r1, %r1, 1;"
 
 
 def count(first: str, *body: str) -> int | None:
+    return trip_count(*loop_of(first, *body))
+
+
+def loop_of(first: str, *body: str) -> tuple[Loop, Facts]:
     text = FUNCTION.format(first=first, body="\n\t".join(body))
     (piece,) = parse_module(text).functions
     function = parse_function(piece)
     separate_comparisons(function)
     facts = Facts(function)
     (loop,) = facts.loops
-    return trip_count(loop, facts)
+    return loop, facts
 
 
 @pytest.mark.parametrize(
@@ -138,3 +143,27 @@ def test_a_counter_that_a_loop_around_goes_on_with_begins_with_no_constant(
     facts = Facts(parse_function(piece))
     inner, _ = facts.loops
     assert trip_count(inner, facts) == expected
+
+
+TOLD = "bra.uni BEGIN;\nBEGIN:\n\tmov.u32 %r1, %r8;"
+
+
+@pytest.mark.parametrize(
+    ("first", "test", "is_so"),
+    [
+        (TOLD, "setp.lt.s32 %p1, %r1, %r8;", True),
+        (TOLD, "setp.ne.s32 %p1, %r8, %r1;", True),
+        (TOLD, "setp.le.s32 %p1, %r1, %r8;", False),
+        (TOLD, "setp.lt.s32 %p1, %r1, %r7;", False),
+        (TOLD, "setp.lt.s32 %p1, %r1, 5;", False),
+        ("add.s32 %r1, %r8, 1;", "setp.lt.s32 %p1, %r1, %r8;", False),
+        (f"{TOLD}\n\tadd.s32 %r8, %r8, 1;", "setp.lt.s32 %p1, %r1, %r8;", False),
+    ],
+)
+def test_a_loop_from_any_number_to_the_next_goes_round_once(
+    first: str, test: str, is_so: bool
+) -> None:
+    body = [test, "add.s32 %r2, %r1, 1;", "mov.u32 %r1, %r2;", "@%p1 bra LOOP;"]
+    assert goes_once(*loop_of(first, *body)) is is_so
+    changed = ["add.s32 %r8, %r8, 1;", *body]
+    assert not goes_once(*loop_of(first, *changed))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ccc.analysis.companion_search import find_companions
+from ccc.analysis.constant_trip_count import goes_once
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.carried_values import AS_WHILE
@@ -55,6 +56,11 @@ def how_to_mark(
         facts: the function's analyses.
         if_marked: what would become of them if the loop had a marker of some kind.
     """
+    if goes_once(around[0], facts):
+        return (
+            f"write what is in that loop without it, since it goes round once; else {_REMOVE}",
+            (),
+        )
     turn, holding = around[0], [one for one in collected if path.entry in one.blocks]
     if carrier := next((one for one in holding if one.repeats and one.carries_parent), None):
         return (
