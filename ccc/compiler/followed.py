@@ -207,15 +207,17 @@ class _Follower:
         told: Sequence[Remark],
         done: Reannotated,
     ) -> _Steps[bool]:
-        """Find a loop, of those to be marked in some ways, that serves in place of a path, while
-        this, and others of them, would not."""
+        """Find a loop around a path, of those to be marked in some ways, that serves in its place,
+        while this, and others of them, would not."""
         serving: dict[str, list[str]] = {}
         for way in ways:
             heard = self._seen.get(done.then(way), ())
             if place in _applied(heard):
                 return False
             header = _alone_served(place, way, heard)
-            if header is None or way.marked[header] in serving.get(header, ()):
+            if header is None or header not in way.ends:
+                continue  # it does not lie around the path
+            if way.marked[header] in serving.get(header, ()):
                 continue
             less = replace(way.only([header]), without=way.without | {place})
             if supposed(header) in _applied((yield from self._look(done.then(less)))):

@@ -186,6 +186,9 @@ def test_a_loop_that_serves_alone_is_to_be_marked_in_place_of_a_path() -> None:
         'in a loop (out); mark it "ccc for variable", if its turns are independent, in place of '
         "this annotation; else remove this annotation"
     )
+    behind = replace(both, ends={})  # what follows the loop is to be annotated, too
+    (only,) = told([replace(refusal, ways=(behind,))], later)
+    assert "in place of this annotation" not in only
     flatten = "; or ask for strategy(flatten): expected 2.6"
     (only,) = told([replace(refusal, reason=f"{refusal.reason}{flatten}")], later)
     assert only.endswith(f"else remove this annotation{flatten}")
