@@ -18,19 +18,14 @@ from ccc.analysis.paths.carried_values import AS_WHILE, REDUCTION_HINT, UNINITIA
 from ccc.analysis.paths.locate import on_line, those_on
 from ccc.analysis.paths.unmarked_turns import mark_instead
 from ccc.compiler.advice import parts_of, with_rest
+from ccc.compiler.as_it_came import SERVES_WITHOUT
 from ccc.compiler.other_arms import LEAVE_IT
 from ccc.compiler.removal import is_removal
 from ccc.compiler.said import Remarks
 from ccc.errors import Span
 from ccc.ir.markers import WHOLE_KERNEL
 from ccc.ir.reannotated import Reannotated, is_supposed, supposed
-from ccc.passes.choice.chosen import GATHERED, REMOVE
-from ccc.passes.flattening.flattening import (
-    AROUND_FLATTENED,
-    HOLDS_FLATTENED,
-    IN_FLATTENED,
-    IN_ITSELF,
-)
+from ccc.passes.choice.chosen import GATHERED
 from ccc.passes.thresholds import MOST_ADVISED, MOST_FOLLOWED, MOST_LOOKED_THROUGH
 from ccc.remark import Remark, silent_among
 
@@ -40,14 +35,6 @@ _UNLESS_TOLD = (
 )
 _TELLING = re.compile(r", or (tell [^;]*)$")
 _SERVES = "without which this one serves"
-_FOR = "remove this annotation: {} serves without it"
-_IS_FOR = re.compile(_FOR.replace("{}", "(that on line .*)"))
-_BY_FLATTENED = re.compile(
-    rf"\b(?:{'|'.join((HOLDS_FLATTENED, AROUND_FLATTENED, IN_FLATTENED))}) "
-    r"\((?:that|for the loop) on line (\d+)\)"
-)
-_IN_ANOTHER = re.compile(rf"{IN_ITSELF} \(that on line (\d+)\)")
-
 _OF_TURNS = (REDUCTION_HINT, UNINITIALISED)
 """What is advised of values that turns may hand on, where nothing is known of them."""
 
@@ -93,36 +80,6 @@ def followed(
 def may_serve_alone(remarks: Remarks) -> bool:
     """Whether there may be paths that serve once others are gone: what is left is not known yet."""
     return any(1 < len(_left(mine)) <= MOST_FOLLOWED for mine in remarks.values())
-
-
-def as_it_came(remarks: Remarks) -> Remarks:
-    """The remarks, none of which speaks of what serves without it, and does not after all, or of a
-    loop that was flattened, and lies after all in another one that was."""
-
-    def told(one: Remark, serving: Places) -> Remark:
-        found = _IS_FOR.search(one.advice or "")
-        if found is None or found[1] in {those_on([place], one.position) for place in serving}:
-            return one
-        return replace(one, advice=_IS_FOR.sub(REMOVE, one.advice or ""))
-
-    applied = {name: _applied(mine) for name, mine in remarks.items()}
-    every = {name: [told(one, applied[name]) for one in mine] for name, mine in remarks.items()}
-    return {name: [_by_flattened(one, mine) for one in mine] for name, mine in every.items()}
-
-
-def _by_flattened(remark: Remark, beside: Iterable[Remark]) -> Remark:
-    """A remark that speaks of a loop that was flattened, where that lies in another one that was in
-    the end: then the annotated loop of both holds that."""
-    found = ((one, _IN_ANOTHER.search(_text(one))) for one in beside)
-    around = {str(one.position.line): outer[1] for one, outer in found if outer}
-
-    def told(match: re.Match[str]) -> str:
-        outer = around.get(match[1])
-        return f"{HOLDS_FLATTENED} (that on line {outer})" if outer else match[0]
-
-    texts = (remark.reason, remark.advice)
-    reason, advice = (text and _BY_FLATTENED.sub(told, text) for text in texts)
-    return replace(remark, reason=reason, advice=advice)
 
 
 class _Follower:
@@ -327,7 +284,7 @@ class _Follower:
             for other in sorted(others, key=_place):  # those that are not in its way
                 if (yield from self._serves(one, (gone | others) - {other})):
                     others -= {other}
-            ways = {other: _FOR.format(those_on([one], other)) for other in others}
+            ways = {other: SERVES_WITHOUT.format(those_on([one], other)) for other in others}
             return Places([one]), {**ways, one: f"remove {those_on(others, one)}, {_SERVES}"}
         return Places(), {}
 

@@ -466,7 +466,7 @@ def _without_markers(ptx: str, left: Collection[int]) -> str | None:
 
 
 def _as_it_came(remarks: Remarks) -> Remarks:
-    from ccc.compiler.followed import as_it_came  # noqa: PLC0415 - loaded by transform
+    from ccc.compiler.as_it_came import as_it_came  # noqa: PLC0415 - loaded by transform
 
     return as_it_came(remarks)
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from ccc.analysis.paths.carried_values import AS_WHILE, UNINITIALISED
-from ccc.compiler.followed import as_it_came, followed
+from ccc.compiler.as_it_came import as_it_came
+from ccc.compiler.followed import followed
 from ccc.compiler.said import Remarks
 from ccc.errors import Span
 from ccc.ir.markers import Marker
